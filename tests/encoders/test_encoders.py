@@ -252,7 +252,7 @@ def test_weights_that_do_not_fill_the_model_are_refused(
     state = load_file(folder / "model.safetensors")
     del state["text_projection.weight"]
     save_file(state, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(InputError, match=r"1 tensors are missing .*such as 'text_projection.weight'"):
+    with pytest.raises(InputError, match=r"1 tensors are missing .*such as text_projection.weight"):
         loaded(f"transformers:{folder}")
     folder = tmp_path / "sentences"
     shutil.copytree(sentence_clip, folder)

@@ -99,8 +99,8 @@ def pixel_rounding() -> Callable[[np.ndarray], float]:
     depending on the processor's kernel before or after an addition: one unit in the last place, times the largest
     difference of two neighbours. A position that is wrong by a thousandth of a pixel differs by more.
     """
-    return lambda pixels: float(np.finfo(np.float32).eps) * (
-        2 * float(np.abs(pixels).max()) + max(pixels.shape) * float(np.ptp(pixels))
+    return lambda pixels: (
+        float(np.finfo(np.float32).eps) * (2 * float(np.abs(pixels).max()) + max(pixels.shape) * float(np.ptp(pixels)))
     )
 
 
