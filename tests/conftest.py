@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fivesentences.machine import find_a_cache
 from host import running_host
 
 if TYPE_CHECKING:
@@ -212,7 +212,11 @@ class Cases:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Count cases where results come together, let all workers order sets alike, and find a cache for Snakemake."""
-    find_a_cache(ROOT / ".pytest_cache" / "home")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake").expanduser()
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if not os.access(cache, os.W_OK):  # Snakemake cannot start without it
+        os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache" / "home")
     if not hasattr(config, "workerinput"):
         for marker, variable in COUNTED.items():
             config.pluginmanager.register(Cases(marker, variable))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -15,11 +13,9 @@ import pytest
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import (
-    alone,
     check_outputs,
     check_writable,
     inside,
-    locked,
     remove_leftovers,
     replacing,
     write_json,
@@ -37,14 +33,6 @@ def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Pat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_temporary_file_keeps_the_suffix_and_the_folder(tmp_path: Path) -> None:
-    with replacing(tmp_path / "new" / "array.npy") as temporary:
-        assert temporary.suffix == ".npy"
-        assert temporary.parent == tmp_path / "new"
-        temporary.write_bytes(b"whole")
-    assert (tmp_path / "new" / "array.npy").read_bytes() == b"whole"
-
-
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "..", "", "C:/x", "..\\x"])
 def test_a_name_that_would_leave_its_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="refused"):
@@ -60,14 +48,6 @@ def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
     assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
 
 
-def test_a_lock_is_refused_while_another_holds_it_and_had_when_it_is_closed(tmp_path):
-    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        assert locked(first)
-        assert not locked(second)
-        first.close()
-        assert locked(second)
-
-
 def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "file").write_text("")
@@ -78,11 +58,6 @@ def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None
             temporary.write_text("x")
     check_writable(tmp_path / "new" / "deeper" / "x.npy")
     assert not (tmp_path / "new").exists()
-
-
-def test_an_error_of_another_file_stays_what_it_is(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "x.txt"):
-        (tmp_path / "nowhere.txt").read_text()
 
 
 def write(path: Path, text: str) -> None:
@@ -217,15 +192,6 @@ def waiting_for_locks() -> list[str]:
     return [line for line in Path("/proc/locks").read_text().splitlines() if "->" in line]
 
 
-def test_where_a_file_system_has_no_locks_nothing_is_locked(tmp_path, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with alone(tmp_path / "lock") as waited:
-        assert not waited
-
-
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
@@ -238,21 +204,12 @@ from fivesentences.storage import replacing
 array = np.random.default_rng(0).random(50_000)
 path = Path(sys.argv[1])
 
-def torch_save(path):
-    import torch
-    torch.save({"a": torch.from_numpy(array)}, path)
-
-def hdf5(path):
-    import h5py
-    with h5py.File(path, "w") as file:
-        file["a"] = array
-
 def fill(path):
     new_npy(path, np.float64, array.shape)[:] = array
 
 WRITERS = {
     "npy": lambda path: np.save(path, array), "filled.npy": fill,
-    "parquet": lambda path: pd.DataFrame({"a": array}).to_parquet(path), "pt": torch_save, "h5": hdf5,
+    "parquet": lambda path: pd.DataFrame({"a": array}).to_parquet(path),
     "txt": lambda path: path.write_text("x" * 400_000),
 }
 write = WRITERS[path.name.partition(".")[2]]
@@ -268,7 +225,7 @@ except InputError as error:
 """
 
 
-@pytest.mark.parametrize("suffix", ["npy", "filled.npy", "parquet", "pt", "h5", "txt"])
+@pytest.mark.parametrize("suffix", ["npy", "filled.npy", "parquet", "txt"])
 def test_whatever_writes_a_disk_that_is_full_ends_in_one_sentence(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     with Program(LIMITED, path) as program:

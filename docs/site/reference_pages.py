@@ -30,7 +30,7 @@ Command line
 
 Every command, as ``fivesentences --help`` prints it. :doc:`/docs/your_model` shows them at work.
 
-.. typer:: fivesentences.cli:app
+.. typer:: fivesentences.cli:command_line
    :prog: fivesentences
    :make-sections:
    :show-nested:

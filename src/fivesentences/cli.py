@@ -3,46 +3,69 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import importlib.metadata
 import io
+import keyword
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from fivesentences.commands import arguments as given
-from fivesentences.commands.captions import captions
-from fivesentences.commands.checkpoint import checkpoint
-from fivesentences.commands.compare import compare
-from fivesentences.commands.doctor import doctor
-from fivesentences.commands.download import download, jars
-from fivesentences.commands.embed import embed
-from fivesentences.commands.evaluate import evaluate
-from fivesentences.commands.features import features
-from fivesentences.commands.leaderboard import leaderboard
-from fivesentences.commands.metrics import metrics
-from fivesentences.commands.phi import phi
-from fivesentences.commands.report import report
-from fivesentences.commands.similarity import similarity
-from fivesentences.commands.train import train
+from fivesentences.commands.arguments import WORDS, as_command
 from fivesentences.errors import InputError, visible
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    help="Train, score and compare image-text matching models without the workflow (Snakemake), step by step.",
-    epilog=given.WORDS,
-)
-for command in (
-    *(train, embed, evaluate, leaderboard, similarity, compare, metrics),
-    *(doctor, download, captions, phi, jars, report),
-):
-    app.command(epilog=given.WORDS)(command)
-app.add_typer(checkpoint, name="checkpoint")
-app.add_typer(features, name="features")
+# What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
+COMMANDS = {
+    "Score models": {
+        "evaluate": "Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.",
+        "leaderboard": "Rank models by recall and NCS, with the interval of every difference from the first.",
+        "compare": "Test for every metric whether model A differs from model B.",
+        "metrics": "List every metric that evaluate reports.",
+    },
+    "Make what they need": {
+        "download": "Fetch the files of a dataset; they are checked, and a stopped download is resumed.",
+        "captions": 'Write the captions of a dataset, in the order that "evaluate --dataset" expects.',
+        "phi": "Score every caption against every image by a semantic metric.",
+        "jars": "Fetch Stanford CoreNLP 3.6.0, which SPICE's parser needs.",
+        "features extract": "Describe every photograph of a folder or archive by a network.",
+        "features regions": "Find regions and describe them, for every photograph of a folder or archive.",
+        "features convert": "Convert features between the formats that the community has.",
+        "features show": "Draw photographs with the boxes of their regions, or beside their nearest neighbours.",
+    },
+    "Train and apply models": {
+        "train": "Train one run, or every run of a scale; what was stopped is resumed.",
+        "embed": 'Embed images and captions by CLIP, SigLIP or BLIP, for "fivesentences evaluate".',
+        "similarity": "Score every image of a split with every caption of it, by a run or an imported checkpoint.",
+        "checkpoint import": "Turn a released .pth.tar into safetensors, without running what is in it.",
+    },
+    "Look after a project": {
+        "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
+        "report": "Write the tables and figures of a scale again, from results that `dvc pull` fetched.",
+    },
+}
+GROUPS = {
+    "features": "Make files of image features, convert them and look at them.",
+    "checkpoint": "Import weights that others have trained.",
+}
+
+
+class Later(TyperCommand):
+    """A command whose module is imported when it is used, since some modules take seconds."""
+
+    def loaded(self, module: str) -> TyperCommand:
+        """Return the command itself."""
+        name = str(self.name)
+        home = importlib.import_module(f"fivesentences.commands.{module}")
+        return as_command(getattr(home, name + "_" * keyword.iskeyword(name)))
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Go on with the command itself; called for running it, its ``--help``, and completion."""
+        module = parent.info_name if parent.info_name in GROUPS else str(self.name)
+        return self.loaded(module).make_context(info_name, args, parent, **extra)
 
 
 def _version(asked: bool) -> None:
@@ -51,13 +74,38 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Regenerate tables of image-text matching papers, step by step, without Snakemake."""
+    """Train, score and compare image-text matching models without the workflow (Snakemake), step by step."""
+
+
+def command_line(*, later: bool = False) -> TyperGroup:
+    """Return the root of all commands.
+
+    Args:
+        later: True to import the module of the command in use alone; False to import all, as the documentation does.
+    """
+    empty = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=WORDS)
+    empty.callback()(_root)
+    root = typer.main.get_command(empty)
+    assert isinstance(root, TyperGroup)
+    for panel, commands in COMMANDS.items():
+        for words, text in commands.items():
+            module, name = words.partition(" ")[0], words.rpartition(" ")[2]
+            command = Later(name, help=text, rich_help_panel=panel)
+            home = root
+            if module in GROUPS:
+                home = root.commands.setdefault(  # type: ignore[assignment]
+                    module, TyperGroup(name=module, help=GROUPS[module], rich_help_panel=panel, no_args_is_help=True)
+                )
+            home.add_command(command if later else command.loaded(module), name)
+    return root
+
+
+app = command_line(later=True)
 
 
 def main() -> None:
@@ -84,7 +132,7 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Give a process whose streams were closed (``>&-``) new ones, and let none fail at a sign that it cannot show."""
+    """Replace streams that were closed (``>&-``), and let none fail at a character that it cannot show."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -94,23 +142,18 @@ def _prepare_streams() -> None:
 
 
 def _check_arguments() -> None:
-    """Refuse names that are no text, which tables and notes could not hold.
-
-    Raises:
-        InputError: The first of them.
-    """
+    """Reject names that are not valid UTF-8, which tables and notes could not hold."""
     for argument in sys.argv[1:]:
-        if any("\ud800" <= sign <= "\udfff" for sign in argument):
+        if any("\ud800" <= letter <= "\udfff" for letter in argument):
             shown = ascii(argument if len(argument) <= 80 else f"{argument[:80]}...")
             raise InputError(f"{shown} is not text in this locale; rename the file, or set LC_ALL=C.UTF-8.")
 
 
 def _has_folder() -> bool:
     try:
-        Path.cwd()
+        return Path.cwd().is_dir()
     except FileNotFoundError:
         return False
-    return True
 
 
 def _end(sentence: str | None = None) -> NoReturn:

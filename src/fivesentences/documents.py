@@ -250,11 +250,7 @@ def read_yaml(path: Path | str) -> Any:
             bytes, nested deeper than ``DEEPEST`` levels, holds more than ``MOST_VALUES`` once aliases are replaced, an
             integer of more than ``MOST_DIGITS``, or half of a surrogate pair.
     """
-    return parse_yaml(text_of(read_bytes(path, LARGEST_YAML), path), path)
-
-
-def parse_yaml(text: str, path: Path | str) -> Any:
-    """Parse the text of a YAML file as plain data; ``path`` is what an error names. See ``read_yaml``."""
+    text = text_of(read_bytes(path, LARGEST_YAML), path)
     try:
         content = yaml.load(text, _Loader)
     except yaml.YAMLError as error:

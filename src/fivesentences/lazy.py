@@ -8,10 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def _listed(offered: str | Sequence[str]) -> Sequence[str]:
-    return offered.split() if isinstance(offered, str) else offered
-
-
 def lazily(package: str, names: Mapping[str, str | Sequence[str]]) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package.
 
@@ -19,7 +15,8 @@ def lazily(package: str, names: Mapping[str, str | Sequence[str]]) -> Callable[[
         package: Its ``__name__``.
         names: Names that each of its modules offers, in a list or separated by spaces.
     """
-    module_of = {name: module for module, offered in names.items() for name in _listed(offered)}
+    offers = {module: offered.split() if isinstance(offered, str) else offered for module, offered in names.items()}
+    module_of = {name: module for module, offered in offers.items() for name in offered}
 
     def found(name: str) -> Any:
         if name not in module_of:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import platform
 import re
@@ -20,6 +21,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def threads() -> int:
+    """Number of processors that this process may use, at most four: beyond that, memory bandwidth is the limit."""
+    return min(4, processors())
+
+
 def hardware() -> dict[str, Any]:
     """What numbers and times may depend on, as plain data: system, processor, cores, memory in GB, and GPU if any."""
     found: dict[str, Any] = {"system": platform.system(), "machine": platform.machine(), "cores": processors()}
@@ -27,11 +33,7 @@ def hardware() -> dict[str, Any]:
     memory = re.search(r"^MemTotal:\s*(\d+) kB$", _text("/proc/meminfo"), flags=re.MULTILINE)
     found["processor"] = cpu[1].strip() if cpu else platform.processor() or None
     found["memory_gb"] = round(int(memory[1]) / 2**20) if memory else None
-    found["gpu"] = None
-    if best_device() == "cuda":
-        import torch
-
-        found["gpu"] = torch.cuda.get_device_name()
+    found["gpu"] = _torch().cuda.get_device_name() if best_device() == "cuda" else None
     return found
 
 
@@ -39,9 +41,7 @@ def cpu_kind() -> str:
     """What the last digits of a training on the CPU depend on: its vendor and torch's instructions for it."""
     vendor = re.search(r"^vendor_id\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
     try:
-        import torch
-
-        capability = torch.backends.cpu.get_cpu_capability()
+        capability = _torch().backends.cpu.get_cpu_capability()
     except ImportError:
         capability = "without torch"
     return f"{vendor[1].strip() if vendor else platform.machine()} {capability}"
@@ -58,9 +58,11 @@ def best_device() -> str:
     """``cuda`` if torch finds such a device, otherwise ``cpu``; torch is imported only where there is a driver."""
     if "torch" not in sys.modules and not _has_driver():
         return "cpu"
-    import torch
+    return "cuda" if _torch().cuda.is_available() else "cpu"
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+
+def _torch() -> Any:
+    return importlib.import_module("torch")
 
 
 def device_named(name: str) -> str:
@@ -71,27 +73,10 @@ def device_named(name: str) -> str:
     """
     if name not in ("cpu", "cuda", "auto"):
         raise InputError(f"is '{name}'; it is 'cpu', 'cuda' or 'auto'.", where=Argument("device"))
-    if name == "cpu":
-        return name
-    best = best_device()
+    best = "cpu" if name == "cpu" else best_device()
     if name == "cuda" and best != "cuda":
         raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
     return best
-
-
-def find_a_cache(other: Path) -> None:
-    """Name ``other`` as the cache of this process and its children if the home's cannot be written.
-
-    Snakemake, matplotlib and the Hub's client keep files there. Snakemake cannot start without it.
-    """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake")
-    try:
-        cache.expanduser().mkdir(parents=True, exist_ok=True)
-        writable = os.access(cache.expanduser(), os.W_OK)
-    except (OSError, RuntimeError):  # the latter where nobody knows the home
-        writable = False
-    if not writable:
-        os.environ["XDG_CACHE_HOME"] = str(other.absolute())
 
 
 def stay_offline() -> None:

@@ -115,8 +115,8 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # somebody else's
-        return True
+    except PermissionError:  # somebody else's
+        pass
     return True
 
 
@@ -153,22 +153,20 @@ def check_writable(path: Path | str) -> None:
         raise InputError("it is '-'; standard output is /dev/stdout here.")
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
-    if _is_stream(path):
-        if not os.access(path, os.W_OK):
-            raise _unwritable(path, "it is not writable")
-        return
-    try:
-        _beside(path).lstat()
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise _unwritable(path, error) from None
-    above = _target(path).absolute().parent
-    while not os.path.lexists(above):
-        above = above.parent
-    if not above.is_dir():
-        raise _unwritable(path, f"{above} is not a folder")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise _unwritable(path, f"{above} is not writable")
+    above = path
+    if not _is_stream(path):
+        try:
+            _beside(path).lstat()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise _unwritable(path, error) from None
+        above = _target(path).absolute().parent
+        while not os.path.lexists(above):
+            above = above.parent
+        if not above.is_dir():
+            raise _unwritable(path, f"{above} is not a folder")
+    if not os.access(above, os.W_OK if above == path else os.W_OK | os.X_OK):
+        raise _unwritable(path, "it is not writable" if above == path else f"{above} is not writable")
 
 
 def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Path | str | None]) -> None:
@@ -292,9 +290,7 @@ def sha256_of(path: Path | str) -> str:
     Raises:
         InputError: If it is not a regular file.
     """
-    check_file(path)
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return _digest_of(path, "sha256")
 
 
 def md5_of(path: Path | str) -> str:
@@ -303,9 +299,13 @@ def md5_of(path: Path | str) -> str:
     Raises:
         InputError: If it is not a regular file.
     """
+    return _digest_of(path, lambda: hashlib.md5(usedforsecurity=False))
+
+
+def _digest_of(path: Path | str, kind: Any) -> str:
     check_file(path)
     with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def write_json(path: Path | str, content: Any) -> None:

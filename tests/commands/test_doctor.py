@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.commands import doctor
+from fivesentences.commands.arguments import Downloads
 from fivesentences.documents import read_yaml
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import plan_of, scale_of
@@ -70,7 +71,7 @@ def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
 
 def test_python_is_looked_at_first(monkeypatch):
     monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor.examine(Path("data"), None, Path("none.yaml"))).state == doctor.BROKEN
+    assert next(doctor.examine(Downloads())).state == doctor.BROKEN
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Dataset
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.semantics import write_phi
 
@@ -174,7 +175,7 @@ def test_wrong_options_end_with_2(run, folder):
 
 
 def test_choices_are_those_of_the_library():
-    assert set(given.DatasetName) == set(PROTOCOLS)
+    assert set(get_args(Dataset)) == set(PROTOCOLS)
 
 
 def test_help_keeps_its_square_brackets_and_says_the_version(run, monkeypatch):

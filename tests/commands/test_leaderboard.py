@@ -162,7 +162,6 @@ def test_a_label_that_somebody_else_wrote_is_checked(run, results, change):
     ("given", "said"),
     [
         ("sims.parquet sims.parquet", "two models are called 'sims.npy'"),
-        ("sims.parquet --sort R@1", "models are sorted by Rsum or Nsum"),
         ("sims.parquet other.parquet --against nobody", "none of"),
         ("a=sims.parquet b=other_result.json --against b", "not known"),
         ("sims.parquet --phi cider.npy", "none is"),

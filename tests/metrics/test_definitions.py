@@ -104,10 +104,3 @@ def test_an_ideal_over_given_rows_is_taken_over_all_of_phi(slow, formula, discou
             assert np.mean(ours) < over_gallery[k]
     by_caption = ncs(case.similarity, more, KS, "t2i", keep, formula, discount=discount, ideal_pool="given_rows")
     assert by_caption == ncs(case.similarity, case.phi, KS, "t2i", keep, formula, discount=discount)
-
-
-def test_the_discount_cares_for_the_order_of_what_is_retrieved():
-    phi, swapped = np.array([[4.0], [3.0], [2.0], [1.0]]), np.array([[3.0, 4.0, 2.0, 1.0]])
-    wanted = 100 * (3 * np.log2(3) + 4) / (4 * np.log2(3) + 3)
-    assert ncs(swapped, phi, (2,), discount="log")[2] == pytest.approx(wanted, abs=1e-6)
-    assert ncs(swapped, phi, (2,))[2] == pytest.approx(100, abs=1e-6)

@@ -42,35 +42,18 @@ def test_one_query_equals_torchmetrics():
         assert ours[query] == pytest.approx(100 * float(retrieval_r_precision(scores, target)), abs=1e-4)
 
 
-def test_images_without_a_label_change_nothing_for_the_others():
-    similarity, labels, _ = made(unlabelled=(1, 2, 7))
-    kept = np.flatnonzero(labels.any(axis=1))
-    captions = (5 * kept[:, None] + np.arange(5)).ravel()
-    for direction in DIRECTIONS:
-        with_them = per_query(similarity, labels, direction)
-        without = per_query(similarity[np.ix_(kept, captions)], labels[kept], direction)
-        queries = kept if direction == "i2t" else captions
-        np.testing.assert_array_equal(with_them[:, queries], without)
-        assert np.isnan(np.delete(with_them, queries, axis=1)).all()
-        assert pmrp(similarity, labels, direction) == pytest.approx(without.mean())
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"labels": np.zeros((12, 6))}, "no image has a label"),
         ({"labels": np.ones((11, 6))}, "labels has 11 rows but there are 12 images"),
-        ({"labels": np.ones(12)}, r"labels is float64 of shape \[12\]"),
         ({"labels": np.full((12, 2), np.nan)}, r"labels\[0, 0\] is nan; an image has a label"),
         ({"labels": np.eye(12) * 2}, r"labels\[0, 0\] is 2"),
-        ({"labels": np.ones((12, 0))}, "a table"),
         ({"labels": np.eye(12)[:, 1:], "unlabelled": "error"}, "1 of 12 images have no label, the first is image 0"),
         ({"unlabelled": "keep"}, "unlabelled is 'keep'"),
         ({"zetas": ()}, "zetas is"),
         ({"zetas": (0, -1)}, "zetas holds -1"),
-        ({"zetas": (0.5,)}, "zetas holds 0.5"),
         ({"zetas": "012"}, "zetas is '012'"),
-        ({"direction": "both"}, "direction is 'both'"),
     ],
 )
 def test_what_does_not_fit_is_said(change, message):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import asp, ncs, semantic_recall
+from fivesentences.metrics import ncs, semantic_recall
 from fivesentences.metrics.ranking import best_first
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
 PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]
 
 
-@pytest.mark.parametrize("n_items", [1, 3, 50, 63, 64, 65, 200, 501])
+@pytest.mark.parametrize("n_items", [1, 3, 63, 64, 65, 501])
 @pytest.mark.parametrize("levels", [1, 2, 5, 30, 10**6])
 @pytest.mark.parametrize("absent", [0.0, 0.1, 0.95, 1.0])
 def test_the_first_items_are_those_of_a_stable_sort(n_items, levels, absent):
@@ -23,18 +23,8 @@ def test_the_first_items_are_those_of_a_stable_sort(n_items, levels, absent):
     scores[0] = np.sort(scores[0])
     scores[1] = np.sort(scores[1])[::-1]
     wanted = np.argsort(-scores, axis=1, kind="stable")
-    for depth in (1, 2, 7, 15, 16, 30, 49, 50, 80, 200, 600):
+    for depth in (1, 2, 15, 16, 50, 200, 600):
         np.testing.assert_array_equal(best_first(scores, depth), wanted[:, :depth])
-
-
-def test_memory_maps_give_the_same_numbers(tmp_path):
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "similarity.npy", rng.normal(size=(6, 30)).astype(np.float32))
-    np.save(tmp_path / "phi.npy", rng.random((30, 6)).astype(np.float32))
-    mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("similarity", "phi")]
-    for direction in ("i2t", "t2i"):
-        for metric in (ncs, asp):
-            assert metric(*mapped, direction=direction) == metric(*map(np.array, mapped), direction=direction)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tables and figures of contrasts show what was measured, and say what is missing."""
+"""Tables and figures of contrasts, of runs and of category retrieval, show what was measured and what is missing."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ import pytest
 
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.contrasts import read_contrasts
+from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
-from fivesentences.paper.context import Context
 from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words
 from fivesentences.storage import write_json
 from fivesentences.study.expand import contrasts_of
 from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
+OF_CATEGORIES = [
+    {"role": "wikipedia", "a": "sam", "b": "fixed", "selection": ["map", "last"], "question": "Does it help?"},
+    {"role": "wikipedia", "a": "sam", "b": "cca", "selection": "map", "question": "More than CCA?"},
+    {"role": "wikipedia", "a": "fixed", "b": "fixed", "selection": "loss", "against": "map"},
+    {"role": "wikipedia", "division": "whole_test", "a": "sam", "b": "fixed"},
+]
+STATISTICS = ["mean_a", "mean_b", "bootstrap_low", "bootstrap_high", "spread", "equivalence", "detectable"]
+ALONE = "One pair of runs each (seed 4): no interval, since one seed says nothing of other trainings."
+APART = "Where the two sides have different seeds, those that both have are compared."
 
 
 def study_of(*contrasts, **figure) -> Study:
@@ -34,7 +42,7 @@ def study_of(*contrasts, **figure) -> Study:
 
 @pytest.fixture(scope="session")
 def made(make_scale, make_up):
-    """Everything that is measured for some contrasts at a scale of three seeds."""
+    """Everything that is measured for some contrasts of runs at a scale of three seeds."""
 
     def build(*contrasts, figure=(), **changes):
         scale = make_scale(**{"keep": None, "studies": ["toy"]} | changes)
@@ -43,26 +51,50 @@ def made(make_scale, make_up):
     return build
 
 
-def table_of(made_up):
-    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+@pytest.fixture(scope="session")
+def made_of_categories(make_scale, make_up, categories):
+    """Everything that is measured for some contrasts of category retrieval at a scale of three seeds."""
+
+    def build(*contrasts, table=(), **changes):
+        texts = {"name": "t", "kind": "subspace_contrasts", "title": "T", "caption": "C"}
+        content = {
+            "paper": "P",
+            "methods": {
+                "cca": {"method": "cca"},
+                "sam": {"method": "triplets"},
+                "fixed": {"method": "triplets", "loss": {"toward": "nothing"}},
+            },
+            "labels": {"wikipedia": "Wikipedia", "sam": "SAM", "cca": "CCA", "fixed": "fixed margin"},
+            "tables": [texts | {"contrasts": list(contrasts)} | dict(table)],
+        }
+        study = check(Study, content, "toy")
+        given = categories(study, **{"methods": ["cca", "sam", "fixed"]} | changes)
+        return make_up(make_scale(studies=["toy"], roles={}, features=None, keep=None, categories=given), toy=study)
+
+    return build
+
+
+def table_of(made_up, numbers=None):
+    return rendering.table_of(
+        made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], numbers or made_up.numbers("toy/t")
+    )
+
+
+def check_statistics(cells, numbers):
+    assert cells["seeds"].unique() == [3] and cells.loc["seeds", "value"] == 3
+    assert cells.loc[STATISTICS, "value"].tolist() == [numbers[name] for name in STATISTICS]
+    assert cells.loc["difference", ["value", "low", "high"]].tolist() == [numbers[x] for x in ("mean", "low", "high")]
 
 
 def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metric(made):
     made_up = made(CONTRAST)
-    table = table_of(made_up)
-    (file,) = made_up.numbers("toy/t")
+    table, (file,) = table_of(made_up), made_up.numbers("toy/t")
     measured = read_contrasts(file)["contrasts"]
     tidy = table.tidy().set_index(["a", "metric", "statistic"]).sort_index()
     assert len(tidy) == 2 * 3 * 9
     for contrast, a in zip(measured, ("all", "knn3"), strict=True):
         for metric in ("Rsum", "Nsum", "Nsum_own_removed"):  # those that a table shows without being asked
-            cells, numbers = tidy.loc[a, metric], contrast["metrics"][metric]
-            assert cells["seeds"].unique() == [3]
-            names = {"mean_a", "mean_b", "bootstrap_low", "bootstrap_high", "spread", "equivalence", "detectable"}
-            assert cells.loc[list(names), "value"].to_dict() == {name: numbers[name] for name in names}
-            shown = cells.loc["difference", ["value", "low", "high"]].tolist()
-            assert shown == [numbers["mean"], numbers["low"], numbers["high"]]
-            assert cells.loc["seeds", "value"] == 3
+            check_statistics(tidy.loc[a, metric], contrast["metrics"][metric])
     assert [row.labels for group in table.groups for row in group.rows][:3] == [
         ("all negatives", "Rsum"), ("− hardest negative", "Nsum"), ("", "Nsum, own removed"),
     ]  # fmt: skip
@@ -73,40 +105,62 @@ def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metr
     assert tidy.loc[("all", "Rsum", "mean_a"), "value"] == pytest.approx(mean)
 
 
-def test_a_single_seed_has_a_difference_without_interval_and_a_note_says_why(made):
+def test_every_statistic_of_categories_is_that_of_the_file_by_measure_and_epoch(made_of_categories):
+    measures = [{"metric": "mAP", "direction": "mean"}, {"metric": "mAP@R", "direction": "t2i"}]
+    made_up = made_of_categories(*OF_CATEGORIES, table={"measures": measures})
+    keys = ["division", "a", "a_selection", "b", "b_selection", "metric", "direction", "statistic"]
+    tidy = table_of(made_up).tidy().set_index(keys).sort_index()
+    assert tidy.index.is_unique and len(tidy) == 5 * 2 * 9
+    found = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)["contrasts"]
+    assert len(found) == 5
+    for one in found:
+        a, b = (
+            "cca" if "/cca/" in run else "fixed" if "nothing" in run else "sam" for run in (one["a"][0], one["b"][0])
+        )
+        for measure in measures:
+            numbers = one["metrics"][measure["metric"]][measure["direction"]]
+            sides = (a, one["a_selection"], b, one["b_selection"])
+            check_statistics(tidy.loc[(one["division"], *sides, measure["metric"], measure["direction"])], numbers)
+
+
+def test_a_single_seed_has_a_difference_without_interval_and_a_note_says_why(made, made_of_categories):
     made_up = made(CONTRAST, seeds=[4])
-    table, drawing = table_of(made_up), made_up.drawing("toy/f")
-    tidy = table.tidy()
-    assert tidy.query("statistic == 'difference'")["value"].notna().all()
-    assert tidy[["low", "high"]].isna().all(axis=None)
-    assert tidy.query("statistic in ('spread', 'equivalence', 'detectable', 'bootstrap_low')")["value"].isna().all()
-    note = "One pair of runs each (seed 4): no interval, since one seed says nothing of other trainings."
-    assert note in table.notes and note in drawing.notes
-    assert not any("Within" in note or "Hillis" in note for note in (*table.notes, *drawing.notes))
-    assert drawing.data[["low", "high"]].isna().all(axis=None) and drawing.draw is not None
+    drawing = made_up.drawing("toy/f")
+    for table in (table_of(made_up), table_of(made_of_categories(OF_CATEGORIES[0], seeds=[4]))):
+        tidy = table.tidy()
+        assert tidy.query("statistic == 'difference'")["value"].notna().all()
+        assert tidy[["low", "high"]].isna().all(axis=None)
+        assert tidy.query("statistic in ('spread', 'equivalence', 'detectable', 'bootstrap_low')")["value"].isna().all()
+        assert ALONE in table.notes and not any("Within" in note or "Hillis" in note for note in table.notes)
+    assert ALONE in drawing.notes and drawing.data[["low", "high"]].isna().all(axis=None) and drawing.draw is not None
 
 
-def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
+def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made, made_of_categories):
     made_up = made(CONTRAST, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [1, 2, 9]}])
     table, drawing = table_of(made_up), made_up.drawing("toy/f")
     counts = table.tidy().query("statistic == 'seeds' and metric == 'Rsum'").set_index("a")["value"].to_dict()
     assert counts == {"all": 2, "knn3": 3}
     shown = drawing.data.query("metric == 'Rsum'").groupby("contrast", sort=False)["seed"].agg(list).tolist()
     assert shown == [["mean", "1", "2"], ["mean", "0", "1", "2"]]
-    assert "Where the two sides have different seeds, those that both have are compared." in table.notes
+    others = [{"method": "sam", "seeds": [1, 2, 9]}]
+    assert APART in table.notes and APART in table_of(made_of_categories(OF_CATEGORIES[0], other_seeds=others)).notes
 
 
-def test_what_the_scale_leaves_out_is_said(made):
-    made_up = made(CONTRAST, CONTRAST | {"role": "coco"}, leave_out={"losses": ["knn3"]})
-    notes = "\n".join(table_of(made_up).notes)
+def test_what_the_scale_leaves_out_is_said(made, made_of_categories):
+    notes = "\n".join(table_of(made(CONTRAST, CONTRAST | {"role": "coco"}, leave_out={"losses": ["knn3"]})).notes)
     assert "3 of 4 contrasts are left out at the scale tiny: kNN margin, k = 3 − hardest negative" in notes
     assert "No dataset plays the role of coco at the scale tiny" in notes
     one_sided = made(CONTRAST, leave_out={"losses": ["hardest"]})
-    table = table_of(one_sided)
-    assert table.groups == () and "contrasts are left out at the scale tiny, of which only one side" in table.notes[0]
+    assert "contrasts are left out at the scale tiny, of which only one side" in table_of(one_sided).notes[0]
     assert one_sided.drawing("toy/f").draw is None
     apart = made(CONTRAST | {"a": "all"}, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [9]}])
     assert "have no seed in common: all negatives − hardest negative." in table_of(apart).notes[0]
+    pascal = {"role": "pascal", "a": "sam", "b": "cca"}
+    notes = "\n".join(table_of(made_of_categories(*OF_CATEGORIES, pascal, methods=["sam", "fixed"])).notes)
+    assert "2 of 6 contrasts are left out at the scale tiny" in notes and "SAM − CCA (made in the role of" in notes
+    assert "No documents play the role of pascal" in notes and "to save time: CCA" in notes
+    nothing = table_of(made_of_categories(OF_CATEGORIES[1], methods=["sam"]))
+    assert nothing.groups == () and nothing.notes[0].startswith("The contrast is left out at the scale tiny")
 
 
 SCENES = "scenes in the role of Flickr30K"
@@ -126,11 +180,6 @@ ONE = "one caption per image in a batch"
             {"b": "hardest", "epochs": 4, "one_caption_per_image": True},
             f"VSE++, {SCENES}, all training captions, 4 epochs, {ONE}",
             "all negatives − hardest negative",
-        ),
-        (
-            {"against": {"fraction": 0.1}},
-            f"VSE++, {SCENES}",
-            "all negatives: all training captions − 10% of the training captions",
         ),
         ({"against": {"model": "cvse"}}, f"{SCENES}, all training captions", "all negatives: VSE++ − CVSE"),
         (
@@ -153,14 +202,25 @@ def test_what_both_sides_share_stands_above_and_what_differs_in_the_name(make_sc
     assert words == (group, name.replace("−", "\N{MINUS SIGN}"))
 
 
-def test_a_question_stands_before_its_contrasts_once(made):
-    table = table_of(made(CONTRAST | {"question": "why"}, CONTRAST | {"a": "all", "b": "knn3", "question": "who"}))
-    assert table.stub == ("Question", "A − B", "Metric")
-    asked = [row.labels[0] for row in table.groups[0].rows]
-    assert asked == ["why", *[""] * 5, "who", *[""] * 2]
+def test_groups_say_division_and_epoch_sides_say_theirs_where_they_differ_and_questions_stand_once(made_of_categories):
+    table = table_of(made_of_categories(*OF_CATEGORIES, table={"measures": [{}, {"direction": "i2t"}]}))
+    where = "made in the role of Wikipedia"
+    names = {group.title: ["".join(row.labels[:2]) for row in group.rows[::2]] for group in table.groups}
+    assert table.stub == ("Question", "A − B", "Metric") and names == {
+        f"{where}, printed, best validation mAP": ["Does it help?SAM", "More than CCA?SAM"],
+        f"{where}, printed, last epoch": ["Does it help?SAM"],
+        f"{where}, printed": ["fixed margin: lowest validation loss"],
+        f"{where}, whole_test, best validation mAP": ["SAM"],
+    }
+    assert {row.labels[0] for group in table.groups for row in group.rows[1::2]} == {""}
+    (whole,) = (note for note in table.notes if note.startswith("All seeds have the same test documents"))
+    assert f"{where}, whole_test (36)" in whole and "crossed random samples" in whole
+    (own,) = (note for note in table.notes if note.startswith("Each seed draws its own test documents"))
+    assert "printed (24 of " in own and "partly crossed" in own
+    assert any("100 bootstrap resamples of seeds and, independently, test documents" in note for note in table.notes)
 
 
-def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made, tmp_path):
+def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made):
     made_up = made(CONTRAST, figure=(("equivalent_within", {"Rsum": 1.5, "Nsum_own_removed": 2}),))
     drawing = made_up.drawing("toy/f")
     assert "Grey: within ± 1.5 Rsum of no difference." in drawing.notes  # the other metric has no panel
@@ -169,12 +229,10 @@ def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made, tmp_p
     pd.testing.assert_series_equal(means.sort_index(), seeds.sort_index(), check_names=False)
 
 
-def test_a_file_of_other_contrasts_is_refused(made, tmp_path):
-    made_up = made(CONTRAST)
-    (file,) = made_up.numbers("toy/t")
-    content = read_contrasts(file)
-    content["contrasts"] = content["contrasts"][:1]
-    write_json(tmp_path / "c.json", content)
-    context: Context = made_up.contexts["toy/t"]
+@pytest.mark.parametrize("form", [FORMAT, FORMAT_OF_CATEGORIES])
+def test_a_file_that_lacks_a_contrast_is_refused(made, made_of_categories, tmp_path, form):
+    made_up = made(CONTRAST) if form == FORMAT else made_of_categories(*OF_CATEGORIES)
+    content = read_contrasts(made_up.numbers("toy/t")[0], form)
+    write_json(tmp_path / "c.json", content | {"contrasts": content["contrasts"][1:]})
     with pytest.raises(InputError, match=r"c\.json: the contrast of '.*' with '.*' of toy: t is not in it"):
-        rendering.table_of(made_up.plan.tables["toy/t"], context, [tmp_path / "c.json"])
+        table_of(made_up, [tmp_path / "c.json"])

@@ -112,14 +112,6 @@ def test_texts_of_any_kind_are_printed_and_do_nothing(compiled, everything_writt
 
 
 @pytest.mark.latex
-def test_a_table_of_any_height_stays_on_its_page(compiled, everything_written):
-    table = Table.read(everything_written / "five_sentences/table2.json")
-    rows = table.groups[0].rows
-    tall = replace(table, groups=(replace(table.groups[0], rows=rows * (300 // len(rows) + 1)),))
-    assert complaints(compiled(ARTICLE % latex(tall))) == []
-
-
-@pytest.mark.latex
 def test_the_table_of_a_command_compiles_too(compiled):
     rows = [[escape_latex(text), "1.0", r"\textbf{2.0}"] for text in HOSTILE]
     text = tabular([HOSTILE[0]], [(HOSTILE[1], HOSTILE[2]), ("", HOSTILE[4])], rows, title="a\nb", notes=["c\nd"])

@@ -6,7 +6,6 @@ import re
 import pandas as pd
 import pytest
 
-from fivesentences.metrics.latex import escape_latex
 from fivesentences.paper.rendering import table_of
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import csv, latex, markdown, table_page
@@ -83,12 +82,6 @@ def test_csv_gives_back_every_number_unrounded(table):
             assert [None if value != value else value for value in frame[name]] == ours
 
 
-def test_rows_that_only_the_paper_has_are_marked_everywhere(wide):
-    assert markdown(wide).count("| CVSE+SAM | published, other data |") == 2
-    assert latex(wide).count("CVSE+SAM & published, other data &") == 2
-    assert table_page(wide).count('class="published alone') == 8
-
-
 def test_every_heading_line_of_latex_has_as_many_columns_as_the_table(wide):
     text = latex(wide)
     columns = len(re.search(r"\\begin\{tabular\}\{@\{\}(.+)@\{\}\}", text).group(1).replace(r"@{\,}", ""))
@@ -103,12 +96,6 @@ def test_latex_has_balanced_braces_and_only_characters_that_pdflatex_knows(table
     text = latex(table)
     bare = text.replace(r"\{", "").replace(r"\}", "")
     assert bare.count("{") == bare.count("}") and text.isascii()
-
-
-def test_escaped_latex_holds_no_command_of_the_text():
-    assert escape_latex(r"50% & a_b #1 {x} ~ ^ \input{f} $") == (
-        r"50\% \& a\_b \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{}input\{f\} \$"
-    )
 
 
 def test_labels_cannot_inject_html(build, studies, scale):

@@ -60,18 +60,6 @@ def test_images_repeated_in_tiles_or_in_any_order_are_refused_and_equal_photogra
     assert cosine_similarity(twins, captions).shape == (26, 115)
 
 
-def test_a_path_and_an_array_take_the_same_result(embeddings, tmp_path):
-    images, captions = embeddings
-    plain = cosine_similarity(images, captions)
-    mapped = cosine_similarity(images, captions, out=tmp_path / "sims.npy")
-    assert isinstance(mapped, np.memmap) and not mapped.flags.writeable and mapped.dtype == np.float32
-    np.testing.assert_array_equal(np.load(tmp_path / "sims.npy"), plain)
-    given = np.empty((23, 71), dtype=np.float32)
-    assert cosine_similarity(images, captions, out=given) is given
-    np.testing.assert_array_equal(given, plain)
-    assert [path.name for path in tmp_path.iterdir()] == ["sims.npy"]
-
-
 @pytest.mark.parametrize("noise", [0.0, 1e-6])
 def test_five_repeated_rows_an_image_are_refused_with_the_cure(embeddings, noise):
     images, captions = embeddings

@@ -27,8 +27,8 @@ def matrices():
 
 
 @pytest.mark.usefixtures("block_size")
-@pytest.mark.parametrize("k", [1, 2, 10, 45, 10_000])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 10, 10_000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
 @pytest.mark.parametrize("name, matrix", list(matrices()))
 def test_values_are_those_of_equation_6(name, matrix, dtype, k):
     given = matrix.astype(dtype)

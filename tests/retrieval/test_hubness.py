@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from fivesentences.errors import InputError
-from fivesentences.retrieval import hubness, hubness_of_ranking
+from fivesentences.retrieval import hubness
+from fivesentences.retrieval.hubness import hubness_of_ranking
 
 
 def by_definition(similarity, direction, k):
@@ -29,8 +29,8 @@ def matrices():
 
 @pytest.mark.usefixtures("block_size")
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])
-@pytest.mark.parametrize("k", [1, 2, 10, 50, 1000])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 2, 50, 1000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
 @pytest.mark.parametrize("name, matrix", list(matrices()))
 def test_counts_are_those_of_full_sorts_with_the_lower_index_first(name, matrix, dtype, k, direction):
     given = matrix.astype(dtype)
@@ -68,10 +68,3 @@ def test_statistics_are_those_of_scipy_and_of_the_definition(matrix, k, maximum)
     chosen = {"0": counts == 0, "1": counts == 1, **{f">={least}": counts >= least for least in (2, 5, 10)}}
     assert found.numbers == {name: items.sum() for name, items in chosen.items()}
     assert found.shares == pytest.approx({name: 100 * items.mean() for name, items in chosen.items()})
-
-
-def test_rankings_that_do_not_fit_are_named():
-    with pytest.raises(InputError, match=r"\[queries, 3 or more\]"):
-        hubness_of_ranking(np.zeros((4, 2), dtype=np.int64), 9, k=3)
-    with pytest.raises(InputError, match="items holds 9"):
-        hubness_of_ranking(np.full((4, 1), 9), 9)

@@ -11,12 +11,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Dataset
+from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, need
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, own_pairs, packaged_positives
-from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.metrics import Positives
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics.caption_file import read_captions
@@ -26,47 +27,42 @@ COCO_5K = "coco-5k"
 
 @dataclass(frozen=True)
 class Annotations:
-    """Options that name the protocol and files about the images and captions of a similarity."""
+    """The protocol and files about the images and captions of a similarity.
 
-    dataset: given.Dataset = None
-    image_ids: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="COCO id of each image, one per line; default: Karpathy's order of COCO's test split"
-        ),
-    ] = None
-    caption_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line; default as above")
-    ] = None
-    eccv: Annotated[bool, typer.Option("--eccv", help="ECCV Caption and CxC recall, only for COCO's 5K test split")] = (
-        False
-    )
-    cxc: Annotated[Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv, by COCO ids")] = None
-    categories: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="category of each image, one per line: mAP, R-precision")
-    ] = None
-    labels: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help=rf"0/1 matrix \[images, labels], {given.MATRIX}: PMRP"),
-    ] = None
-    instances: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO instances .json in place of --labels: PMRP")
-    ] = None
+    Attributes:
+        dataset: Benchmark whose protocol scores the similarity; default: one gallery of everything.
+        image_ids: COCO id of each image, one per line; default: Karpathy's order of COCO's test split.
+        caption_ids: COCO id of each caption, one per line; default as above.
+        eccv: ECCV Caption and CxC recall, only for COCO's 5K test split.
+        cxc: CxC recall from sits_test.csv, by COCO ids.
+        categories: Category of each image, one per line: mAP, R-precision.
+        labels: 0/1 matrix [images, labels], .npy, .npz, .json, .csv or .pt: PMRP.
+        instances: COCO instances .json in place of --labels: PMRP.
+    """
+
+    dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None
+    image_ids: Path | None = None
+    caption_ids: Path | None = None
+    eccv: bool = False
+    cxc: Path | None = None
+    categories: Path | None = None
+    labels: Path | None = None
+    instances: Path | None = None
 
     @property
     def protocol(self) -> Protocol | None:
-        """How the similarity is scored; None: as one gallery."""
-        return None if self.dataset is None else protocol_named(self.dataset)
+        """The protocol; None to score one gallery."""
+        return None if self.dataset is None else PROTOCOLS[self.dataset]
 
     @property
-    def files(self) -> list[tuple[str, Path | str | None]]:
-        """The files, as ``provenance`` takes them."""
+    def read_files(self) -> Read:
+        """The files, as ``Outputs.check`` takes them."""
         names = ("categories", "labels", "instances", "cxc", "image_ids", "caption_ids")
         return [(name, getattr(self, name)) for name in names]
 
     @property
     def _are_ids_known(self) -> bool:
-        """Whether the options say that this is COCO's test split, so that ids need not be given."""
+        """True if the options say that this is COCO's test split, so that ids need not be given."""
         return self.eccv or (self.protocol is not None and self.protocol.dataset == "coco")
 
     def check(self) -> None:
@@ -89,23 +85,20 @@ class Annotations:
             need("eccv_caption", "eccv", "--eccv")
         by_ids = self.cxc or self.instances
         needed = {"--image-ids": self.image_ids, **({"--caption-ids": self.caption_ids} if self.cxc else {})}
-        missing = [f"{option} FILE" for option, file in needed.items() if file is None]
+        missing = " and ".join(f"{option} FILE" for option, file in needed.items() if file is None)
         if by_ids is not None and missing and not self._are_ids_known:
-            raise InputError(
-                f"{'labels' if self.cxc is None else 'pairs'} are named by COCO ids; give {' and '.join(missing)} "
-                f"(with --dataset {COCO_5K} they are known).",
-                where=by_ids,
-            )
+            what = f"{'labels' if self.cxc is None else 'pairs'} are named by COCO ids"
+            raise InputError(what, where=by_ids, cure=f"give {missing} (with --dataset {COCO_5K} they are known)")
 
     def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-        """Categories, labels and positives of a gallery, as ``evaluate`` takes them.
+        """Read categories, labels and positives of a gallery, as ``Scorer`` takes them.
 
         Args:
             gallery: Images, captions and similarity.
             captions: File of its captions, by which an assumed order of COCO's test split is checked.
 
         Returns:
-            Arguments of ``evaluate``, and sentences on the order of images and captions where it was assumed.
+            Arguments of ``Scorer``, and a sentence on the order of images and captions where it was assumed.
 
         Raises:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
@@ -118,16 +111,17 @@ class Annotations:
                 f"--eccv is about COCO's 5K test split of {coco.images:,} images and {coco.captions:,} captions, but "
                 f"{gallery.name} is {list(gallery.shape)}; leave --eccv out."
             )
-        image_ids = read_ids(self.image_ids, n_images, "images")
-        caption_ids = read_ids(self.caption_ids, n_captions, "captions")
+        image_ids = read_list(self.image_ids, n_images, "ids", "images")
+        caption_ids = read_list(self.caption_ids, n_captions, "ids", "captions")
         notes: list[str] = []
-        by_id = self.eccv or self.cxc is not None or self.instances is not None
-        if by_id and self._are_ids_known:
-            image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
-        if by_id and image_ids is not None and caption_ids is not None:
-            _check_ids(gallery, image_ids, caption_ids)
+        if self.eccv or self.cxc is not None or self.instances is not None:
+            if self._are_ids_known:
+                image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
+            if image_ids is not None and caption_ids is not None:
+                _check_ids(gallery, image_ids, caption_ids)
+        categories = read_list(self.categories, n_images, "categories", "images")
         arguments = {
-            "categories": None if self.categories is None else _categories(self.categories, n_images),
+            "categories": None if categories is None else np.unique(categories, return_inverse=True)[1],
             "labels": self._labels(image_ids, n_images),
             "positives": self._positives(image_ids, caption_ids),
         }
@@ -136,23 +130,25 @@ class Annotations:
     def _usual_order(
         self, gallery: Gallery, image_ids: list[str] | None, caption_ids: list[str] | None, captions: Path | None
     ) -> tuple[list[str] | None, list[str] | None, list[str]]:
-        """Ids of both sides, those not given in Karpathy's order, and a sentence on what was assumed."""
+        """Return ids of both sides, those not given in Karpathy's order, and a sentence on what was assumed."""
         usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
         _check_known(self.image_ids, image_ids, usual_images, "an image")
         _check_known(self.caption_ids, caption_ids, usual_captions, "a caption")
         is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
-        assumed = []
+        assumed = {}
         if image_ids is None:
             image_ids = [str(number) for number in usual_images[: gallery.n_images]]
-            assumed.append((f"images (the first is {image_ids[0]})", "--image-ids"))
+            assumed["--image-ids"] = f"images (the first is {image_ids[0]})"
         if caption_ids is None and (self.eccv or self.cxc is not None):
             caption_ids = [str(number) for number in usual_captions[: gallery.n_captions]]
-            assumed.append((f"captions (the first is {caption_ids[0]})", "--caption-ids"))
+            assumed["--caption-ids"] = f"captions (the first is {caption_ids[0]})"
         if not assumed:
             return image_ids, caption_ids, []
-        sides, options = (" and ".join(words) for words in zip(*assumed, strict=True))
         told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
-        note = f"No {options} given: {sides} are taken to be in Karpathy's order of COCO's test split; {told}."
+        note = (
+            f"No {' and '.join(assumed)} given: {' and '.join(assumed.values())} are taken to be in Karpathy's order "
+            f"of COCO's test split; {told}."
+        )
         return image_ids, caption_ids, [note]
 
     def _labels(self, image_ids: list[str] | None, n_images: int) -> NDArray[Any] | None:
@@ -160,10 +156,8 @@ class Annotations:
             return None if self.instances is None else read_instances(self.instances, image_ids or [])
         labels = read_matrix(self.labels)
         if len(labels) != n_images:
-            raise InputError(
-                f"{self.labels} is {list(labels.shape)} but there are {n_images} images; give a row of 0 and 1 for "
-                "each image."
-            )
+            what = f"{self.labels} is {list(labels.shape)} but there are {n_images} images; give a row for each image."
+            raise InputError(what)
         unlike = np.argwhere(~np.isin(labels, (0, 1)))
         if len(unlike):
             row, column = unlike[0].tolist()
@@ -172,15 +166,13 @@ class Annotations:
 
     def _positives(self, image_ids: list[str] | None, caption_ids: list[str] | None) -> dict[str, Positives] | None:
         if self.eccv:
-            return {
-                "ECCV": packaged_positives("eccv", image_ids, caption_ids),
-                "CxC": packaged_positives("cxc", image_ids, caption_ids),
-            }
+            lists: dict[str, Any] = {"ECCV": "eccv", "CxC": "cxc"}
+            return {title: packaged_positives(name, image_ids, caption_ids) for title, name in lists.items()}
         return None if self.cxc is None else {"CxC": cxc_positives(self.cxc, caption_ids or [], image_ids or [])}
 
 
-def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
-    """Ids from a file, one per line; None without a file.
+def read_list(path: Path | None, wanted: int, what: str, of: str) -> list[str] | None:
+    """Read ids or categories from a file, one per line; None without a file.
 
     Raises:
         InputError: If the file is missing or damaged, or does not hold as many as are wanted.
@@ -189,7 +181,7 @@ def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
         return None
     lines = [line.strip() for line in read_captions(path)]
     if len(lines) != wanted:
-        raise InputError(f"{path} holds {len(lines)} ids but there are {wanted} {what}; give one per line.")
+        raise InputError(f"{path} holds {len(lines)} {what} but there are {wanted} {of}; give one per line.")
     return lines
 
 
@@ -219,13 +211,6 @@ def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -
             f"{of_ids}, but the matrix has it as a caption of row {row} (image {image_ids[row]}); so {len(wrong):,} of "
             f"{gallery.n_captions:,} captions disagree: ids and matrix are in different orders",
             where=gallery.name,
-            cure="give the ids of the rows by --image-ids FILE and of the columns by --caption-ids FILE, in the order "
-            "of the matrix, and --image-of-caption FILE where captions do not follow their images in equal blocks",
+            cure="give the ids in the order of the matrix, by --image-ids FILE for its rows and --caption-ids FILE for "
+            "its columns, and --image-of-caption FILE where captions do not follow their images in equal blocks",
         )
-
-
-def _categories(path: Path, n_images: int) -> NDArray[Any]:
-    lines = [line.strip() for line in read_captions(path)]
-    if len(lines) != n_images:
-        raise InputError(f"{path} holds {len(lines)} categories but there are {n_images} images; give one per image.")
-    return np.unique(lines, return_inverse=True)[1]

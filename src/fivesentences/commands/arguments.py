@@ -1,166 +1,123 @@
-"""Options that several commands have, alone or in groups."""
+"""A function as a command, and the options that several commands share."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, get_type_hints, overload
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand
+from typer.models import ParameterInfo
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
-MATRIX = ".npy, .npz, .json, .csv or .pt"
 WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
-SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
+_LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+
+Dataset = Literal["flickr8k", "f30k", "coco-5k", "coco-1k-5fold", "coco-1k-first"]  # as evaluation.protocols
+Split = Literal["train", "dev", "test"]
+Device = Literal["auto", "cpu", "cuda"]
+Precision = Literal["float32", "bfloat16", "float16"]
+Mirror = Annotated[Path | None, typer.Option(envvar="FIVESENTENCES_MIRROR")]
+Out = Annotated[Path, typer.Option("--out", "-o")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q")]
 
 
-class DatasetName(StrEnum):
-    """The protocols of ``evaluation.protocols``, which takes half a second to import."""
+@dataclasses.dataclass(frozen=True)
+class Downloads:
+    """Where files of data sets are.
 
-    FLICKR8K = "flickr8k"
-    F30K = "f30k"
-    COCO_5K = "coco-5k"
-    COCO_1K_5FOLD = "coco-1k-5fold"
-    COCO_1K_FIRST = "coco-1k-first"
+    Attributes:
+        data: Folder of downloads.
+        mirror: A folder with copies of the downloads, used first.
+        catalogue: List of downloads; default: config/datasets.yaml of this folder, or the package's own.
+    """
 
-
-class SplitName(StrEnum):
-    """A part of a corpus."""
-
-    TRAIN = "train"
-    DEV = "dev"
-    TEST = "test"
-
-
-class Side(StrEnum):
-    """What the queries are."""
-
-    I2T = "i2t"
-    T2I = "t2i"
-
-
-class PrecisionName(StrEnum):
-    """What a network computes in; its weights are float32 in any case."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-
-
-class DeviceName(StrEnum):
-    """Where a network runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
-Phi = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--phi",
-        metavar="FILE",
-        help=r"a phi matrix \[captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it",
-    ),
-]
-Dataset = Annotated[
-    DatasetName | None,
-    typer.Option(
-        "--dataset",
-        "--protocol",
-        metavar="NAME",
-        help=f"{', '.join(list(DatasetName)[:-1])} or {list(DatasetName)[-1]}; default: one gallery of everything",
-    ),
-]
-ImageOfCaption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="index of each caption's image, from 0, one per line")
-]
-SplitOf = Annotated[SplitName, typer.Option("--split", metavar="NAME", help="train, dev or test")]
-WriteImageOfCaption = Annotated[
-    Path | None,
-    typer.Option(
-        "--image-of-caption", metavar="FILE", help="also write the index of each caption's image, one per line"
-    ),
-]
-Transposed = Annotated[bool, typer.Option("--transposed", help="rows of the similarity are captions")]
-Precision = Annotated[
-    PrecisionName, typer.Option(metavar="TYPE", help="the network computes in float32, bfloat16 or float16")
-]
-Device = Annotated[DeviceName, typer.Option(metavar="NAME", help="cpu, cuda or auto")]
-Data = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="folder of downloads")]
-Mirror = Annotated[
-    Path | None, typer.Option(help="a folder with copies of the downloads, used first", envvar="FIVESENTENCES_MIRROR")
-]
-Catalogue = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="list of downloads (default: config/datasets.yaml of this folder, or the package's own)"
-    ),
-]
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write JSON; - is standard output")]
-Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write one row per number; - as above")]
-Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="write the table; - as above")]
-Latex = Annotated[Path | None, typer.Option("--latex", metavar="FILE", help="write the table; - as above")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress bar; no table where one is written to a file")]
-
-
-Captions = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="captions, one per line, from which phi is computed")
-]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="which phi of --captions (default cider); repeat for more"),
-]
+    data: Path = Path("data")
+    mirror: Mirror = None
+    catalogue: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Resampling:
-    """How models are tested."""
+    """How models are tested.
 
-    resamples: Annotated[int, typer.Option(min=1, help="number of sign flips of the tests")] = 10_000
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="seed of the sign flips")] = 0
+    Attributes:
+        resamples: Number of sign flips of the tests.
+        seed: Seed of the sign flips.
+    """
+
+    resamples: Annotated[int, typer.Option(min=1)] = 10_000
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0
 
 
-def in_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn each parameter that is a dataclass into one option per field, so that commands share groups of options."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
-    parameters = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if name not in groups:
-            parameters.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
+def as_command(function: Callable[..., None]) -> TyperCommand:
+    """Make a command of a function.
+
+    Parameters that may be given by position are arguments; those that follow a ``*`` are options. One whose type is a
+    dataclass stands for an option per field. Its docstring is the help; ``Args`` there, and ``Attributes`` of the
+    dataclasses, describe the options.
+    """
+    text, described = _documented(function)
+    hints, groups, parameters = get_type_hints(function, include_extras=True), {}, []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if not dataclasses.is_dataclass(hints[name]):
+            parameters.append(parameter.replace(annotation=hints[name]))
             continue
-        kinds = get_type_hints(groups[name], include_extras=True)
-        for field in dataclasses.fields(groups[name]):
-            parameters.append(
-                inspect.Parameter(
-                    field.name, parameter.KEYWORD_ONLY, default=field.default, annotation=kinds[field.name]
-                )
-            )
+        groups[name] = kind = hints[name]
+        described |= _documented(kind)[1]
+        kinds = get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            of_field = {"default": field.default, "annotation": kinds[field.name]}
+            parameters.append(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, **of_field))
 
-    @functools.wraps(command)
     def run(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
-        command(**given)
+        function(**given)
 
-    del run.__wrapped__  # typer would follow it
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    run.__doc__, run.__name__ = text, function.__name__
+    run.__annotations__ = {one.name: _annotated(one, described[one.name]) for one in parameters}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [one.replace(kind=one.KEYWORD_ONLY, annotation=run.__annotations__[one.name]) for one in parameters]
+    )
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(epilog=WORDS)(run)
+    command = typer.main.get_command(alone)
+    assert isinstance(command, TyperCommand)
+    return command
 
 
-@overload
-def numbers_of(text: str, option: str) -> tuple[int, ...]: ...
-@overload
-def numbers_of(text: str, option: str, words: Mapping[str, Any]) -> tuple[Any, ...]: ...
+def _documented(documented: Any) -> tuple[str, dict[str, str]]:
+    """Return a docstring without its list of arguments or attributes, and the text of each of these."""
+    text = (inspect.getdoc(documented) or "").replace("[", r"\[")  # typer takes square brackets for markup
+    listed = _LISTED.search(text)
+    entries = _ENTRY.findall(listed[1]) if listed else []
+    return _LISTED.sub("", text), {name: " ".join(words.split()) for name, words in entries}
+
+
+def _annotated(parameter: inspect.Parameter, text: str) -> Any:
+    """Return a parameter's type with all that typer shall know: what its annotation says already, and its text."""
+    kind = parameter.annotation
+    given = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, ParameterInfo)]
+    if given:
+        kind, info = kind.__origin__, copy.copy(given[0])
+    elif parameter.kind is not parameter.KEYWORD_ONLY:
+        info = typer.Argument()
+    else:  # a flag that is off has no --no-FLAG
+        info = typer.Option(*([f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []))
+    info.help = text
+    return Annotated[kind, info]
+
+
 def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
-    """Whole numbers from 1 to ``LARGEST``, separated by commas.
+    """Return whole numbers from 1 to ``LARGEST`` that are separated by commas.
 
     Args:
         text: What was typed.
@@ -170,17 +127,15 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
     Raises:
         typer.BadParameter: If it is something else.
     """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part in words or _is_number(part) for part in parts):
-        also = "".join(f" or '{word}'" for word in words)
-        shown = text if len(text) <= 60 else f"{text[:60]}..."
-        raise typer.BadParameter(
-            f"it is '{shown}'; give whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10.",
-            param_hint=option,
-        )
-    return tuple(words[part] if part in words else int(part) for part in parts)
-
-
-def _is_number(text: str) -> bool:
-    digits = text.lstrip("0")
-    return text.isascii() and text.isdigit() and 0 < len(digits) <= len(str(LARGEST)) and int(digits) <= LARGEST
+    found = []
+    for part in [part.strip() for part in text.split(",") if part.strip()] or [""]:
+        if part in words:
+            found.append(words[part])
+        elif re.fullmatch("0{0,9}[1-9][0-9]{0,9}", part) and int(part) <= LARGEST:
+            found.append(int(part))
+        else:
+            shown = text if len(text) <= 60 else f"{text[:60]}..."
+            also = "".join(f" or '{word}'" for word in words)
+            wanted = f"whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10."
+            raise typer.BadParameter(f"it is '{shown}'; give {wanted}", param_hint=option)
+    return tuple(found)

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, get_args
 
 import numpy as np
 import typer
 
-from fivesentences.commands import arguments as given
-from fivesentences.commands.arguments import DatasetName
+from fivesentences.commands.arguments import Dataset, Downloads, Out, Quiet, Split
 from fivesentences.commands.download import catalogue_of
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
+from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.evaluation.benchmark_captions import benchmark_split
 from fivesentences.storage import check_outputs, check_writable, write_lines
 
-if TYPE_CHECKING:
-    from fivesentences.corpus import Corpus
-
+DATASETS = get_args(Dataset)
 # What the workflow calls these datasets.
 _OTHER_NAMES = {"flickr30k": "f30k", "coco": "coco-5k", "mscoco": "coco-5k", "f8k": "flickr8k"}
 
 
 def captions(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help=f"{', '.join(DatasetName)}; or a corpus, .parquet")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the captions, one per line")],
-    split: given.SplitOf = given.SplitName.TEST,
-    image_of_caption: given.WriteImageOfCaption = None,
-    image_names: Annotated[
-        Path | None,
-        typer.Option("--image-names", metavar="FILE", help="also write the file of each image, one per line"),
-    ] = None,
-    data: given.Data = Path("data"),
-    mirror: given.Mirror = None,
-    catalogue: given.Catalogue = None,
-    quiet: given.Quiet = False,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET")],
+    *,
+    out: Out,
+    split: Split = "test",
+    image_of_caption: Path | None = None,
+    image_names: Path | None = None,
+    downloads: Downloads,
+    quiet: Quiet = False,
 ) -> None:
     """Write the captions of a dataset, in the order that "evaluate --dataset" expects.
 
@@ -46,19 +43,26 @@ def captions(
     their dataset. coco-1k-5fold and coco-1k-first have the 5,000 images of
     coco-5k, which "evaluate" cuts.
 
+    Args:
+        dataset: flickr8k, f30k, coco-5k, coco-1k-5fold or coco-1k-first; or a corpus, .parquet.
+        out: The captions, one per line.
+        split: Split of the dataset.
+        image_of_caption: Also write the index of each caption's image, one per line.
+        image_names: Also write the file of each image, one per line.
+        quiet: Say nothing about what was written.
+
     Examples:
 
         fivesentences captions f30k -o captions.txt
 
         fivesentences phi cider captions.txt -o cider.npy
     """
-    read = None if dataset in set(DatasetName) else Path(dataset)
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
-    check_outputs(outputs, [read, catalogue_of(catalogue)])
+    check_outputs(outputs, [None if dataset in DATASETS else Path(dataset), catalogue_of(downloads)])
     for path in outputs.values():
         if path is not None:
             check_writable(path)
-    corpus = corpus_of(dataset, split, data, mirror, catalogue)
+    corpus = corpus_of(dataset, split, downloads)
     counts = np.bincount(corpus.image_of_caption)
     fewest, most = int(counts.min()), int(counts.max())
     if fewest != most and image_of_caption is None:
@@ -72,39 +76,23 @@ def captions(
     if image_names is not None:
         write_lines(image_names, corpus.images["filename"])
     if not quiet:
-        phi = "" if most == fewest == 5 else f'; "phi" needs --per-image {most}'
-        phi = phi if most == fewest else f'; "phi" needs --image-of-caption {image_of_caption}'
+        needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
+        phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
         print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
 
 
-def corpus_of(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path | None) -> Corpus:
-    """A split of a data set by its name, or of a corpus by its file.
+def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:
+    """Read a split of a data set by its name, or of a corpus by its file.
 
     Raises:
         InputError: If it is neither, or a file is missing or damaged.
     """
-    if dataset in set(DatasetName):
-        return _of_benchmark(dataset, split, data, mirror, catalogue_of(catalogue))
-    return _of_file(dataset, split)
-
-
-def _of_benchmark(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path) -> Corpus:
-    from fivesentences.config.datasets import Catalogue
-    from fivesentences.config.reading import read
-    from fivesentences.evaluation.benchmark_captions import benchmark_split
-
-    folders = [data] if mirror is None else [data, mirror]
-    return benchmark_split(dataset, split, read(Catalogue, catalogue), folders)
-
-
-def _of_file(dataset: str, split: str) -> Corpus:
-    from fivesentences.corpus import Corpus
-
-    if Path(dataset).suffix != ".parquet":
-        names = ", ".join(DatasetName)
-        meant = _OTHER_NAMES.get(dataset.lower())
-        hint = f"did you mean '{meant}'?" if meant else did_you_mean(dataset, DatasetName)
-        raise InputError(
-            f"'{dataset}' is neither a dataset ({names}) nor a corpus (.parquet){f'; {hint}' if hint else '.'}"
-        )
-    return Corpus.read(dataset).split(split)
+    if dataset in DATASETS:
+        folders = [downloads.data, *([] if downloads.mirror is None else [downloads.mirror])]
+        return benchmark_split(dataset, split, read(Catalogue, catalogue_of(downloads)), folders)
+    if Path(dataset).suffix == ".parquet":
+        return Corpus.read(dataset).split(split)
+    meant = _OTHER_NAMES.get(dataset.lower())
+    hint = f"did you mean '{meant}'?" if meant else did_you_mean(dataset, DATASETS)
+    what = f"'{dataset}' is neither a dataset ({', '.join(DATASETS)}) nor a corpus (.parquet)"
+    raise InputError(f"{what}{f'; {hint}' if hint else '.'}")

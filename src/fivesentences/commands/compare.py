@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Dataset, Resampling, numbers_of
 from fivesentences.commands.evaluate import GALLERY
-from fivesentences.commands.given_models import Inputs, scored_by
+from fivesentences.commands.given_models import Inputs
 from fivesentences.commands.score_sheets import GROUND_TRUTH, labelled, p_in_words, rules, sized
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 from fivesentences.console import working
 from fivesentences.evaluation.comparing import compare as compare_similarities
 from fivesentences.evaluation.gallery_files import read_scores
-from fivesentences.evaluation.protocols import protocol_named
+from fivesentences.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Test(StrEnum):
-    """How p is computed."""
-
-    PERMUTATION = "permutation"
-    BOOTSTRAP = "bootstrap"
-
-
-@given.in_groups
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"similarity {given.SHAPE}, {given.MATRIX}")],
-    b: Annotated[str, typer.Argument(metavar="B", help="that of another model, same images and captions")],
+    a: Annotated[str, typer.Argument(metavar="A")],
+    b: Annotated[str, typer.Argument(metavar="B")],
+    *,
     inputs: Inputs,
-    tests: given.Resampling,
+    tests: Resampling,
     outputs: Outputs,
-    dataset: given.Dataset = None,
-    ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10",
-    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1",
-    asp: Annotated[bool, typer.Option("--asp", help="also ASP, whole rankings against phi; takes longest")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="also ASP by both tie rules, and semantic recall with ground truth kept")
-    ] = False,
-    method: Annotated[
-        Test, typer.Option(metavar="NAME", help="permutation (random sign flips) or bootstrap")
-    ] = Test.PERMUTATION,
-    confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
+    dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None,
+    ks: str = "1,5,10",
+    ms: str = "1",
+    asp: bool = False,
+    everything: Annotated[bool, typer.Option("--all")] = False,
+    method: Literal["permutation", "bootstrap"] = "permutation",
+    confidence: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.95,
 ) -> None:
     """Test for every metric whether model A differs from model B.
 
@@ -53,38 +41,38 @@ def compare(
     captions are one cluster, whose signs are flipped together. The interval is
     a bootstrap interval. p is not adjusted for the number of metrics.
 
+    Args:
+        a: Similarity [images, captions], or whatever else "evaluate" takes.
+        b: That of another model, same images and captions.
+        dataset: Benchmark whose protocol scores the similarities; default: one gallery of everything.
+        ks: Cut-offs: how many first items of a ranking count.
+        ms: Semantic recall's m: size of its relevant set.
+        asp: Also ASP, whole rankings against phi; takes longest.
+        everything: Also ASP by both tie rules, and semantic recall with ground truth kept.
+        method: Random sign flips, or a bootstrap.
+        confidence: Confidence of the interval.
+
     Example:
 
         fivesentences compare a.npy b.npy --phi cider.npy
     """
-    first, second = inputs.models([f"A={a}", f"B={b}"])
-    protocol = None if dataset is None else protocol_named(dataset)
-    read = [("a", a), ("b", b), *inputs.files]
+    protocol = None if dataset is None else PROTOCOLS[dataset]
+    given = inputs.given([f"A={a}", f"B={b}"], protocol)
+    first, second = given.models
+    read = [("a", a), ("b", b), *inputs.read]
     outputs.check(read)
-    cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
-    scored = scored_by([first, second], inputs, protocol)
+    cutoffs, sizes = numbers_of(ks, "--ks"), numbers_of(ms, "--ms")
     with quietly(outputs.quiet):
-        gallery, _ = inputs.gallery(
-            first, scored, protocol, computed=inputs.metric or (["cider"] if inputs.captions else [])
-        )
+        gallery, _ = inputs.gallery(given, protocol)
         matrix, _ = read_scores(second.matrix, second.text, transposed=inputs.transposed)
         # One step more than there are similarities: the resampling.
         with working(f"compare {a} and {b}", 1 + 2 * (protocol.folds if protocol else 1)) as advance:
             frame = compare_similarities(
-                gallery,
-                gallery.with_similarity(matrix, second.matrix),
-                protocol=dataset,
-                ks=cutoffs,
-                ms=sizes,
-                asp=asp or everything,
-                asp_ties=("index", "average") if everything else ("index",),
-                sr_ground_truth=("kept", "removed") if everything else ("removed",),
-                method=method,
-                resamples=tests.resamples,
-                confidence=confidence,
-                seed=tests.seed,
-                progress=advance,
-            )
+                gallery, gallery.with_similarity(matrix, second.matrix), protocol=dataset, ks=cutoffs, ms=sizes,
+                asp=asp or everything, asp_ties=("index", "average") if everything else ("index",),
+                sr_ground_truth=("kept", "removed") if everything else ("removed",), method=method,
+                resamples=tests.resamples, confidence=confidence, seed=tests.seed, progress=advance,
+            )  # fmt: skip
     attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "stated_once")}
     about = {"a": first.words, "b": second.words, **attributes}
     notes = [
@@ -95,17 +83,14 @@ def compare(
         f"{len(frame)} metrics.",
     ]
     rows = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
-    content = {**about, **outputs.provenance(read), "tests": [{str(key): row[key] for key in row} for row in rows]}
     files = {"file_a": about["a"], "file_b": about["b"]}
     tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})
-    title = sized(f"A = {about['a']}, B = {about['b']}", about)
-    if about["file_images"] != about["images"]:
-        title += f"; scored in galleries of {about['images']:,} images, {about['captions']:,} captions"
-    outputs.write([_sheet(frame, title, notes)], tidy, content)
+    sheet = _sheet(frame, sized(f"A = {about['a']}, B = {about['b']}", about), notes)
+    outputs.write([sheet], tidy, {**about, **outputs.provenance(read), "tests": rows})
 
 
 def _sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
-    """One row per metric."""
+    """Return one row per metric."""
     rows = []
     for row in frame.to_dict("records"):
         ties = f"ties by {row['formula']}" if row["metric"] == "ASP" else ""

@@ -7,24 +7,27 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Downloads, Quiet
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.config.datasets import Catalogue, ScenesData
+from fivesentences.config.reading import read
+from fivesentences.corpus.catalogue import at_hand
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import best_device, processors
-
-if TYPE_CHECKING:
-    from fivesentences.plan.graph import Graph, PlannedJob
-    from fivesentences.plan.plan import Plan
+from fivesentences.plan.cluster import file_about_cluster, slurm_settings
+from fivesentences.plan.graph import PlannedJob, graph_of
+from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.semantics.java import jars
 
 OK, MISSING, WRONG, BROKEN = "ok", "optional", "WRONG", "BROKEN"
 # What each part of the installation is for, as it is shown.
@@ -41,11 +44,9 @@ SERVES = {
 }
 PYTHONS = ((3, 11), (3, 14))
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
-FLOAT32 = 4  # bytes
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was looked at.
 
     Attributes:
@@ -53,7 +54,7 @@ class Finding:
         name: What it is, or what it is for.
         state: "ok", "optional" (missing, until a command asks for it), "WRONG" (there, but not as it should be) or
             "BROKEN" (the core does not work).
-        found: In words.
+        found: What was found, in words.
         cure: What to type; empty where nothing is to be done.
     """
 
@@ -65,17 +66,12 @@ class Finding:
 
 
 def doctor(
-    scale: Annotated[
-        Path | None, typer.Argument(metavar="[SCALE.yaml]", help="a scale, such as config/paper.yaml")
-    ] = None,
-    data: given.Data = Path("data"),
-    mirror: Annotated[
-        Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
-    ] = None,
-    catalogue: given.Catalogue = None,
-    json_out: given.Json = None,
-    markdown: given.Markdown = None,
-    quiet: given.Quiet = False,
+    scale: Annotated[Path | None, typer.Argument(metavar="[SCALE.yaml]")] = None,
+    *,
+    downloads: Downloads,
+    json: Path | None = None,
+    markdown: Path | None = None,
+    quiet: Quiet = False,
 ) -> None:
     """Report what works here, what is wrong and what is optional, each with the command that changes it.
 
@@ -86,49 +82,50 @@ def doctor(
     The exit code is 0 unless the core is broken; extras, downloads and a GPU
     are optional.
 
+    Args:
+        scale: A scale, such as config/paper.yaml.
+        json: Write JSON; - is standard output.
+        markdown: Write the table; - as above.
+        quiet: No table where one is written to a file.
+
     Examples:
 
         fivesentences doctor
 
         fivesentences doctor config/paper.yaml
     """
-    outputs = Outputs.of(json_out, None, markdown, None, quiet, [("SCALE.yaml", scale)])
+    outputs = Outputs(json, None, markdown, None, quiet)
+    outputs.check([("SCALE.yaml", scale)])
     if scale is not None:
-        outputs.write(*_of_scale(scale))
+        sheets, content = _of_scale(scale)
+        outputs.write(sheets, None, content)
         return
-    findings = list(examine(data, mirror, catalogue_of(catalogue)))
-    rows = [[one.part, one.name, one.state, one.found, one.cure] for one in findings]
-    sheet = Sheet(["part", "what", "state", "found", "to do"], [], rows, notes=[_summary(findings)])
-    outputs.write([sheet], None, {"findings": [asdict(finding) for finding in findings]})
-    if broken := [one for one in findings if one.state == BROKEN]:
-        raise InputError(f"the core is broken: {broken[0].found}; cure: {broken[0].cure}.")
-
-
-def _summary(findings: Sequence[Finding]) -> str:
-    named = {
+    findings = list(examine(downloads))
+    of_state = {
         state: ", ".join(one.part if one.part in SERVES else one.name for one in findings if one.state == state)
         for state in (MISSING, WRONG, BROKEN)
     }
-    core = "The core is broken." if named[BROKEN] else "The core works."
-    wrong = f"To correct: {named[WRONG]}." if named[WRONG] else "Nothing else is wrong."
-    return f"{core} {wrong} Optional, until a command asks for it: {named[MISSING] or 'nothing is missing'}."
+    core = "The core is broken." if of_state[BROKEN] else "The core works."
+    wrong = f"To correct: {of_state[WRONG]}." if of_state[WRONG] else "Nothing else is wrong."
+    note = f"{core} {wrong} Optional, until a command asks for it: {of_state[MISSING] or 'nothing is missing'}."
+    sheet = Sheet(["part", "what", "state", "found", "to do"], [], findings, notes=[note])
+    outputs.write([sheet], None, {"findings": [finding._asdict() for finding in findings]})
+    for broken in (one for one in findings if one.state == BROKEN):
+        raise InputError(f"the core is broken: {broken.found}; cure: {broken.cure}.")
 
 
-# --- this machine -----------------------------------------------------------------------------------------------------
-
-
-def examine(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
-    """Everything that ``doctor`` looks at on a machine, in the order in which it is shown."""
+def examine(downloads: Downloads) -> Iterator[Finding]:
+    """Look at a machine, in the order in which things are shown."""
     fits = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
     cure = "" if fits else "install Python 3.11, 3.12 or 3.13, for example with: uv python install 3.11"
     yield Finding("core", "Python", OK if fits else BROKEN, f"Python {platform.python_version()}", cure)
     for extra in (None, *(importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or [])):
         yield _installed(extra)
-    yield from java_findings(mirror)
-    yield from _data(data, mirror, catalogue)
+    yield from java_findings(downloads.mirror)
+    yield from _data(downloads)
     yield Finding("machine", "processors", OK, str(processors()))
     yield Finding("machine", "GPU", OK, "found by torch" if best_device() == "cuda" else "none; nothing needs one")
-    folder = (data if data.is_dir() else Path.cwd()).resolve()
+    folder = (downloads.data if downloads.data.is_dir() else Path.cwd()).resolve()
     free = shutil.disk_usage(folder).free
     cure = "" if free >= ROOM else "make room, or work in a folder on another disk"
     yield Finding("machine", "disk", WRONG if cure else OK, f"{free / 1e9:.1f} GB free at {folder}", cure)
@@ -139,11 +136,11 @@ def _installed(extra: str | None) -> Finding:
     """Compare the packages that the core (None) or an extra requires with those that are installed."""
     required = [Requirement(line) for line in importlib.metadata.requires("fivesentences") or []]
     core = [one for one in required if one.marker is None or one.marker.evaluate({"extra": ""})]
-    wanted = core
-    if extra is not None:
-        wanted = [one for one in required if one not in core and one.marker and one.marker.evaluate({"extra": extra})]
+    of_extra = [
+        one for one in required if one not in core and one.marker and one.marker.evaluate({"extra": extra or ""})
+    ]
     absent, wrong = [], []
-    for one in wanted:
+    for one in of_extra if extra else core:
         try:
             installed = importlib.metadata.version(one.name)
         except importlib.metadata.PackageNotFoundError:
@@ -152,19 +149,16 @@ def _installed(extra: str | None) -> Finding:
         # A pre-release, as in vendors' containers, counts as its release.
         if Version(installed).base_version not in one.specifier:
             wrong.append(f"{one.name} is {installed}, but {one.specifier} is needed")
-    part = "core" if extra is None else f"extra {extra}"
-    found = "; ".join([*wrong, *([f"not installed: {', '.join(absent)}"] if absent else [])])
-    if not found:
+    part = f"extra {extra}" if extra else "core"
+    if not absent and not wrong:
         return Finding(part, SERVES.get(part, ""), OK, "every package")
+    found = "; ".join([*wrong, *([f"not installed: {', '.join(absent)}"] if absent else [])])
     cure = pip_install(extra) if extra else "pip install --upgrade fivesentences"
-    state = BROKEN if extra is None else WRONG if wrong else MISSING
-    return Finding(part, SERVES.get(part, ""), state, found, cure)
+    return Finding(part, SERVES.get(part, ""), BROKEN if extra is None else WRONG if wrong else MISSING, found, cure)
 
 
 def java_findings(mirror: Path | None) -> Iterator[Finding]:
     """Look for Java, and for the jars of SPICE's parser."""
-    from fivesentences.semantics.java import jars
-
     try:
         binary = jars.java_binary()
         yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary))
@@ -181,39 +175,33 @@ def java_findings(mirror: Path | None) -> Iterator[Finding]:
             yield Finding("Java", artifact.name, WRONG if held else MISSING, found, "fivesentences jars")
 
 
-def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
+def _data(downloads: Downloads) -> Iterator[Finding]:
     """Look for the files of each dataset; an excerpt stands in for its whole file."""
-    from fivesentences.config.datasets import Catalogue
-    from fivesentences.config.reading import read
-    from fivesentences.corpus.catalogue import at_hand
-
+    mirror = downloads.mirror
     if mirror is None:
         yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", "name one, if you have one")
     elif mirror.is_dir():
         yield Finding("data", "mirror", OK, str(mirror))
     else:
         yield Finding("data", "mirror", WRONG, f"{mirror} is not a folder", "correct FIVESENTENCES_MIRROR or unset it")
-    folders = [data, *([] if mirror is None else [mirror])]
-    nowhere = []
-    for name, entry in read(Catalogue, catalogue).datasets.items():
+    folders, nowhere = [downloads.data, *([] if mirror is None else [mirror])], []
+    for name, entry in read(Catalogue, catalogue_of(downloads)).datasets.items():
         held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
         stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held}
         wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
         lacking = sorted(wanted - held - stood_in)
         if len(lacking) == len(wanted):
             nowhere.append(name)
+        elif lacking:
+            yield Finding("data", name, MISSING, f"without {', '.join(lacking)}", f"fivesentences download {name}")
         else:
-            found = f"without {', '.join(lacking)}" if lacking else "whole"
-            cure = f"fivesentences download {name}" if lacking else ""
-            yield Finding("data", name, MISSING if lacking else OK, found, cure)
+            yield Finding("data", name, OK, "whole")
     if nowhere:
         yield Finding("data", "data sets", MISSING, f"not here: {', '.join(nowhere)}", "fivesentences download NAME")
 
 
 def _cluster() -> Iterator[Finding]:
     """Compare what the user tells about a SLURM cluster with what SLURM says, where both are."""
-    from fivesentences.plan.cluster import file_about_cluster, slurm_settings
-
     path = file_about_cluster()
     if not path.is_file() or shutil.which("sinfo") is None:
         return
@@ -223,13 +211,12 @@ def _cluster() -> Iterator[Finding]:
         yield Finding("cluster", "SLURM", WRONG, str(error), f"correct {path}")
         return
     answer = subprocess.run(["sinfo", "--noheader", "--format=%R"], capture_output=True, text=True, timeout=60)
-    strange = [name for name in told if name not in answer.stdout.split()]
+    known = sorted(set(answer.stdout.split()))
     if answer.returncode:
         said = (answer.stderr.strip().splitlines() or ["no message"])[0]
         yield Finding("cluster", "SLURM", WRONG, f"sinfo fails: {said}", "ask where this cluster is submitted from")
-    elif strange:
-        known = ", ".join(sorted(set(answer.stdout.split())))
-        found = f"{path} has {', '.join(strange)}, but the partitions are {known}"
+    elif strange := [name for name in told if name not in known]:
+        found = f"{path} has {', '.join(strange)}, but the partitions are {', '.join(known)}"
         yield Finding("cluster", "SLURM", WRONG, found, f"correct partitions in {path}")
     else:
         yield Finding("cluster", "SLURM", OK, f"partitions {', '.join(told)}, as in {path}")
@@ -238,82 +225,76 @@ def _cluster() -> Iterator[Finding]:
 # --- a scale ----------------------------------------------------------------------------------------------------------
 
 
-def _of_scale(path: Path) -> tuple[list[Sheet], None, dict[str, Any]]:
-    """The tables and the JSON content on a scale."""
-    from fivesentences.documents import read_yaml
-    from fivesentences.plan.graph import graph_of
-    from fivesentences.plan.plan import plan_of, scale_of
-
+def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
+    """Return the tables and the JSON content on a scale."""
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     graph = graph_of(plan, plan.targets["page"])
     left = [job for job in graph.jobs if not job.is_made]
-    by_table = {
-        name: sum(len(_runs_of(plan, job)) for job in graph.behind([file])) for name, file in plan.exhibit_files.items()
-    }
+    behind = {name: graph.behind([file]) for name, file in plan.exhibit_files.items()}
+    by_table = {name: sum(len(_runs_of(plan, job)) for job in jobs) for name, jobs in behind.items()}
     by_table = {name: runs for name, runs in by_table.items() if runs}
     runs = sum(len(_runs_of(plan, job)) for job in graph.jobs)
     downloads = list(_downloads(plan, left))
     kept = sum(_kept(plan, job) for job in left)
-    fetched = sum(one["bytes"] or 0 for one in downloads)
-    missing = [*_missing(plan, graph, left, downloads, kept + fetched)]
-    notes = [f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB."]
-    notes += [f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]]
-    notes += [f"Missing here: {one}" for one in missing]
-    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
+    missing = list(_missing(plan, graph.given, left, downloads, kept + sum(one["bytes"] or 0 for one in downloads)))
+    notes = [
+        f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
+        *(f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]),
+        *(f"Missing here: {one}" for one in missing),
+    ]
     title = f"{plan.scale.title}: {runs:,} runs in {len(left):,} jobs ({path})"
+    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
     if downloads:
-        fetch = [[one["path"], "by hand" if one["by_hand"] else "by itself", _size(one["bytes"])] for one in downloads]
+        fetch = [
+            [
+                one["path"],
+                "by hand" if one["by_hand"] else "by itself",
+                "unknown" if one["bytes"] is None else f"{one['bytes'] / 1e9:,.2f}",
+            ]
+            for one in downloads
+        ]
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
     content = {"scale": str(path), "runs": runs, "jobs_left": len(left), "by_table": by_table, "bytes": kept}
-    return sheets, None, content | {"downloads": downloads, "missing": missing}
+    return sheets, content | {"downloads": downloads, "missing": missing}
 
 
 def _runs_of(plan: Plan, job: PlannedJob) -> Sequence[str]:
-    """The runs that a job trains."""
+    """Return the runs that a job trains."""
     if job.rule == "train":
         return plan.jobs[job.wildcards["job"]].runs
     return plan.subspaces.jobs[job.wildcards["subspace_job"]].runs if job.rule == "train_subspaces" else ()
 
 
-def _size(size: int | None) -> str:
-    return "unknown" if size is None else f"{size / 1e9:,.2f}"
-
-
 def _kept(plan: Plan, job: PlannedJob) -> int:
-    """Bytes of the matrices of an image and a caption each that a job leaves; 0 where sizes are not known."""
-    match job.rule:
-        case "train":
-            sizes = [_sizes(plan, plan.all_runs[name].dataset) for name in _runs_of(plan, job)]
-            return FLOAT32 * sum(size[0] * size[1] for one in sizes for split, size in one.items() if split != "train")
-        case "score_captions":
-            images, captions = _sizes(plan, job.wildcards["dataset"]).get(job.wildcards["split"], (0, 0))
-            return FLOAT32 * images * captions
-        case "score_training_captions":
-            images, captions = _sizes(plan, job.wildcards["dataset"]).get("train", (0, 0))
-            fraction, captions_per_image, *_ = plan.params_of(job.rule, **job.wildcards)["part"]
-            taken = min(captions, images * (captions_per_image or captions)) * fraction
-            return int(FLOAT32 * images * fraction * taken)
-    return 0
+    """Return bytes of the float32 matrices of images and captions that a job leaves; 0 where sizes are not known."""
+    cells = 0.0
+    if job.rule == "train":
+        sizes = [_sizes(plan, plan.all_runs[name].dataset) for name in _runs_of(plan, job)]
+        cells = sum(images * captions for one in sizes for split, (images, captions) in one.items() if split != "train")
+    elif job.rule == "score_captions":
+        images, captions = _sizes(plan, job.wildcards["dataset"]).get(job.wildcards["split"], (0, 0))
+        cells = images * captions
+    elif job.rule == "score_training_captions":
+        images, captions = _sizes(plan, job.wildcards["dataset"]).get("train", (0, 0))
+        fraction, captions_per_image, *_ = plan.params_of(job.rule, **job.wildcards)["part"]
+        cells = images * fraction * min(captions, images * (captions_per_image or captions)) * fraction
+    return int(4 * cells)
 
 
 def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
-    """Images and captions of each split, as the scale or the catalogue says."""
-    from fivesentences.config.datasets import ScenesData
-
+    """Return images and captions of each split, as the scale or the catalogue says."""
     data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
     if isinstance(data, ScenesData):
         return {split: (count, 5 * count) for split in ("train", "dev", "test") for count in [getattr(data, split)]}
     each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
     counts = (entry.images if entry else None) or {}
-    read = getattr(data, "splits", None) or counts
-    return {str(split): (count, count * each) for split, count in counts.items() if split in read}
+    splits = getattr(data, "splits", None) or counts
+    return {str(split): (count, count * each) for split, count in counts.items() if split in splits}
 
 
-def _downloads(plan: Plan, left: Iterable[PlannedJob]) -> Iterator[dict[str, Any]]:
-    """The files that are needed and are neither here nor in the mirror."""
-    from fivesentences.corpus.catalogue import at_hand
-
+def _downloads(plan: Plan, left: Sequence[PlannedJob]) -> Iterator[dict[str, Any]]:
+    """List the files that are needed and are neither here nor in the mirror."""
     for path in (job.wildcards["file"] for job in left if job.rule == "download"):
         dataset, name = plan.downloads[path]
         file = plan.catalogue.datasets[dataset].files[name]
@@ -322,13 +303,13 @@ def _downloads(plan: Plan, left: Iterable[PlannedJob]) -> Iterator[dict[str, Any
 
 
 def _missing(
-    plan: Plan, graph: Graph, left: Sequence[PlannedJob], downloads: Sequence[dict[str, Any]], held: int
+    plan: Plan, given: Sequence[Path], left: Sequence[PlannedJob], downloads: Sequence[dict[str, Any]], held: int
 ) -> Iterator[str]:
-    """What this machine lacks, in sentences."""
+    """Say what this machine lacks."""
     read = {job.wildcards["documents"] for job in left if job.rule.startswith("keep_documents")}
     documents = plan.scale.categories.documents if plan.scale.categories else {}
     folders = [spec.folder for name, spec in documents.items() if name in read and spec.loader == "nus_wide"]
-    for path in dict.fromkeys([*graph.given, *folders]):
+    for path in dict.fromkeys([*given, *folders]):
         if not path.exists():
             yield f"{path} is not here, and no rule makes it."
     if by_hand := [one["path"] for one in downloads if one["by_hand"]]:
@@ -339,10 +320,9 @@ def _missing(
         if extractor != "grid_descriptors" and not plan.inputs_of(job.rule, **job.wildcards)["weights"]:
             cure = "name a file as weights" if extractor == "bottom_up" else "its library downloads them"
             yield f"Weights of {extractor} are not in the mirror; {cure}."
-    if any(job.rule == "parse_some_captions" for job in left):
-        for one in java_findings(plan.mirror):
-            if one.state != OK:
-                yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
+    for one in java_findings(plan.mirror) if any(job.rule == "parse_some_captions" for job in left) else ():
+        if one.state != OK:
+            yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
     if plan.scale.training.gpu and best_device() != "cuda":
         yield "The scale trains on a GPU, and torch finds none here."
     results = plan.places.results

@@ -1,37 +1,35 @@
-"""`fivesentences download` and `fivesentences jars`: files from the network, checked and kept."""
+"""`fivesentences download`: files from the network, checked and kept."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Downloads, Quiet
 from fivesentences.commands.sheets import quietly
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.files import CATALOGUE, config_file
+from fivesentences.config.pointers import pointers_of, write_pointers
+from fivesentences.config.reading import read
+from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.errors import InputError, did_you_mean
 
 
-def catalogue_of(given: Path | None) -> Path:
-    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
-    from fivesentences.config.files import CATALOGUE, config_file
-
-    return given or config_file(CATALOGUE, Path("config"))
+def catalogue_of(downloads: Downloads) -> Path:
+    """Return the list of downloads: the given one, or that of the current folder, or else the project's own."""
+    return downloads.catalogue or config_file(CATALOGUE, Path("config"))
 
 
 def download(
-    dataset: Annotated[str | None, typer.Argument(help="a dataset of the catalogue, such as flickr8k")] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option("--file", metavar="NAME", help="one file alone, such as captions; repeat for more; default: all"),
-    ] = None,
-    data: given.Data = Path("data"),
-    mirror: given.Mirror = None,
-    catalogue: given.Catalogue = None,
-    pointers: Annotated[
-        bool, typer.Option("--pointers", help="fetch nothing; write data/PATH.dvc for each file of the catalogue")
-    ] = False,
-    quiet: given.Quiet = False,
+    dataset: str | None = None,
+    *,
+    files: Annotated[list[str] | None, typer.Option("--file", metavar="NAME")] = None,
+    downloads: Downloads,
+    pointers: bool = False,
+    quiet: Quiet = False,
 ) -> None:
     """Fetch the files of a dataset; they are checked, and a stopped download is resumed.
 
@@ -41,6 +39,12 @@ def download(
     --pointers writes DVC's pointers, for git: address, version and, where it is
     known or the file is here, size and MD5. Run it after a change of the catalogue.
 
+    Args:
+        dataset: A dataset of the catalogue, such as flickr8k.
+        files: One file alone, such as captions; repeat for more; default: all.
+        pointers: Fetch nothing; write data/PATH.dvc for each file of the catalogue.
+        quiet: No progress bar, and no names of files.
+
     Examples:
 
         fivesentences download flickr8k
@@ -49,51 +53,28 @@ def download(
 
         fivesentences download --pointers
     """
-    from fivesentences.config.datasets import Catalogue
-    from fivesentences.config.pointers import pointers_of, write_pointers
-    from fivesentences.config.reading import read
-    from fivesentences.corpus.download import fetch, find_mirror
-
-    mirror = find_mirror(mirror)
-    catalogue = catalogue_of(catalogue)
-    entries = read(Catalogue, catalogue).datasets
+    mirror, path = find_mirror(downloads.mirror), catalogue_of(downloads)
+    catalogue = read(Catalogue, path)
     if pointers:
-        for path in write_pointers(pointers_of(read(Catalogue, catalogue), data, record=True)):
-            print(path)
+        for pointer in write_pointers(pointers_of(catalogue, downloads.data, record=True)):
+            print(pointer)
         return
     if dataset is None:
-        raise InputError(f"name a dataset; there are: {', '.join(entries)}.", where=catalogue)
-    if dataset not in entries:
-        hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."
-        raise InputError(f"there is no dataset '{dataset}'; {hint}", where=catalogue)
-    known = entries[dataset].files
+        raise InputError(f"name a dataset; there are: {', '.join(catalogue.datasets)}.", where=path)
+    _check_name(path, f"there is no dataset '{dataset}'", dataset, catalogue.datasets)
+    entry = catalogue.datasets[dataset]
     for file in files or ():
-        if file not in known:
-            hint = did_you_mean(file, known) or f"there are: {', '.join(known)}."
-            raise InputError(f"{dataset} has no file '{file}'; {hint}", where=catalogue)
+        _check_name(path, f"{dataset} has no file '{file}'", file, entry.files)
     # An excerpt stands in for a whole file, which is fetched.
-    wanted = files or [file for file, about in known.items() if about.excerpt_of is None]
-    for file in sorted(wanted, key=lambda file: known[file].url is None):
+    wanted = files or [file for file, about in entry.files.items() if about.excerpt_of is None]
+    for file in sorted(wanted, key=lambda file: entry.files[file].url is None):
         with quietly(quiet):
-            path = fetch(entries[dataset], dataset, file, data, mirror)
+            fetched = fetch(entry, dataset, file, downloads.data, mirror)
         if not quiet:
-            print(path)
+            print(fetched)
 
 
-def jars(mirror: given.Mirror = None, quiet: given.Quiet = False) -> None:
-    """Fetch Stanford CoreNLP 3.6.0, which SPICE's parser needs: 385 MB, once; a stopped download is resumed.
-
-    It is kept in FIVESENTENCES_CACHE, or else in the user's cache folder; the
-    jars of a mirror are used where they are.
-
-    Example:
-
-        fivesentences jars
-    """
-    from fivesentences.semantics.java.jars import corenlp
-
-    with quietly(quiet):
-        paths = corenlp(mirror)
-    if not quiet:
-        for path in paths:
-            print(path)
+def _check_name(catalogue: Path, what: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        hint = did_you_mean(name, known) or f"there are: {', '.join(known)}."
+        raise InputError(f"{what}; {hint}", where=catalogue)

@@ -4,70 +4,42 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fivesentences.commands import arguments as given
-from fivesentences.commands.arguments import DatasetName
-from fivesentences.commands.captions import corpus_of
+from fivesentences import encoders
+from fivesentences.commands.arguments import Device, Downloads, Out, Precision, Quiet, Split
+from fivesentences.commands.captions import DATASETS, corpus_of
 from fivesentences.commands.sheets import quietly
 from fivesentences.config.reading import check
 from fivesentences.console import working
+from fivesentences.corpus import Photographs
+from fivesentences.encoders import CaptionedImages
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.machine import device_named
 
-if TYPE_CHECKING:
-    from fivesentences.encoders import CaptionedImages
-
 
 def embed(
-    encoder: Annotated[
-        str,
-        typer.Argument(
-            metavar="ENCODER",
-            help="open_clip:MODEL/PRETRAINED, transformers:MODEL, or sentence_transformers:MODEL",
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="the embeddings and a note of them")],
-    images: Annotated[
-        list[Path] | None,
-        typer.Option("--images", metavar="PATH", help="folder or .zip of photographs; repeat for more"),
-    ] = None,
-    captions: Annotated[
-        str | None,
-        typer.Option(
-            "--captions",
-            metavar="FILE",
-            help=f"captions, one per line; or a corpus, .parquet; or {', '.join(DatasetName)}",
-        ),
-    ] = None,
-    split: given.SplitOf = given.SplitName.TEST,
-    image_names: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="file of each image, one per line, in the order of the captions"),
-    ] = None,
-    image_of_caption: given.ImageOfCaption = None,
-    per_image: Annotated[int | None, typer.Option(min=1, help="captions per image, which stand together")] = None,
-    prompt: Annotated[
-        str, typer.Option(metavar="TEXT", help="what every caption is put into, such as 'a photo of {}'")
-    ] = "{}",
-    max_length: Annotated[
-        int | None,
-        typer.Option(min=3, metavar="N", help="tokens of a caption that are read; default all"),
-    ] = None,
-    precision: given.Precision = given.PrecisionName.FLOAT32,
-    device: given.Device = given.DeviceName.AUTO,
-    batch_size: Annotated[int, typer.Option(min=1, help="images or captions per forward pass")] = 32,
-    workers: Annotated[int, typer.Option(min=1, help="threads that read images")] = 2,
-    revision: Annotated[
-        str | None, typer.Option(metavar="NAME", help="branch, tag or commit of a repository of the Hugging Face Hub")
-    ] = None,
-    sha256: Annotated[str | None, typer.Option(metavar="HEX", help="refuse other weights than these")] = None,
-    data: given.Data = Path("data"),
-    mirror: given.Mirror = None,
-    catalogue: given.Catalogue = None,
-    quiet: given.Quiet = False,
+    encoder: Annotated[str, typer.Argument(metavar="ENCODER")],
+    *,
+    out: Out,
+    images: Annotated[list[Path] | None, typer.Option()] = None,
+    captions: str | None = None,
+    split: Split = "test",
+    image_names: Path | None = None,
+    image_of_caption: Path | None = None,
+    per_image: Annotated[int | None, typer.Option(min=1)] = None,
+    prompt: str = "{}",
+    max_length: Annotated[int | None, typer.Option(min=3)] = None,
+    precision: Precision = "float32",
+    device: Device = "auto",
+    batch_size: Annotated[int, typer.Option(min=1)] = 32,
+    workers: Annotated[int, typer.Option(min=1)] = 2,
+    revision: str | None = None,
+    sha256: str | None = None,
+    downloads: Downloads,
+    quiet: Quiet = False,
 ) -> None:
     """Embed images and captions by CLIP, SigLIP or BLIP, for "fivesentences evaluate".
 
@@ -84,6 +56,25 @@ def embed(
     Models are fetched from where their library finds them, or named as a local
     folder or checkpoint. Nothing that a model brings along is run.
 
+    Args:
+        encoder: open_clip:MODEL/PRETRAINED, transformers:MODEL, or sentence_transformers:MODEL.
+        out: Folder for the embeddings and a note of them.
+        images: Folder or .zip of photographs; repeat for more.
+        captions: Captions, one per line; or a corpus, .parquet; or a name of "evaluate --dataset".
+        split: Split of the corpus or data set.
+        image_names: File of each image, one per line, in the order of the captions.
+        image_of_caption: Index of each caption's image, from 0, one per line.
+        per_image: Captions per image, which stand together.
+        prompt: Template of every caption, such as 'a photo of {}'.
+        max_length: Tokens of a caption that are read; default all.
+        precision: Type in which the network computes.
+        device: Where the network runs.
+        batch_size: Images or captions per forward pass.
+        workers: Threads that read images.
+        revision: Branch, tag or commit of a repository of the Hugging Face Hub.
+        sha256: Refuse other weights than these.
+        quiet: No progress bar, and nothing about what was written.
+
     Examples:
 
         fivesentences embed open_clip:ViT-B-32/laion2b_s34b_b79k
@@ -94,56 +85,41 @@ def embed(
 
         fivesentences evaluate clip siglip2 --metric cider
     """
-    from fivesentences import encoders
-    from fivesentences.corpus import Photographs
-
     started = time.monotonic()
     spec = check(
         encoders.EncoderSpec,
         {
-            "encoder": encoder, "prompt": prompt, "max_length": max_length, "precision": precision.value,
+            "encoder": encoder, "prompt": prompt, "max_length": max_length, "precision": precision,
             "revision": revision, "sha256": sha256 and sha256.lower(), "batch_size": batch_size,
         },
         "embed",
     )  # fmt: skip
     if images is None or captions is None:
-        missing = " and ".join(
-            option for option, value in (("--images PATH", images), ("--captions FILE", captions)) if value is None
-        )
+        needed = {"--images PATH": images, "--captions FILE": captions}
+        missing = " and ".join(option for option, value in needed.items() if value is None)
         raise InputError(f"{encoder} embeds images and their captions; give {missing}.")
-    subject = _subject(captions, split, image_names, image_of_caption, per_image, data, mirror, catalogue)
+    if captions in DATASETS or Path(captions).suffix == ".parquet":
+        asked = {"--image-names": image_names, "--image-of-caption": image_of_caption, "--per-image": per_image}
+        if unwanted := [option for option, value in asked.items() if value is not None]:
+            raise InputError(f"{captions} says itself which image a caption belongs to; leave {unwanted[0]} out.")
+        subject = CaptionedImages.of_corpus(corpus_of(captions, split, downloads), split, captions)
+    else:
+        subject = _of_files(captions, image_names, image_of_caption, per_image)
     photographs = Photographs(*images)
     subject.check(photographs)
     with quietly(quiet):
         with working(f"load {encoder}"):
-            loaded = encoders.load_encoder(spec, device_named(device.value))
+            loaded = encoders.load_encoder(spec, device_named(device))
         folder = encoders.embed(loaded, subject, photographs, out, workers)
     if not quiet:
         print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
-        print(f"{folder.subject}.")
-        for sentence in folder.sentences()[1:]:
-            print(sentence)
+        print(f"{folder.subject}.", *folder.sentences()[1:], sep="\n")
 
 
-def _subject(
-    captions: str,
-    split: str,
-    image_names: Path | None,
-    image_of_caption: Path | None,
-    per_image: int | None,
-    data: Path,
-    mirror: Path | None,
-    catalogue: Path | None,
+def _of_files(
+    captions: str, image_names: Path | None, image_of_caption: Path | None, per_image: int | None
 ) -> CaptionedImages:
-    from fivesentences.encoders import CaptionedImages
-
-    if captions in set(DatasetName) or Path(captions).suffix == ".parquet":
-        asked = {"--image-names": image_names, "--image-of-caption": image_of_caption, "--per-image": per_image}
-        for option, value in asked.items():
-            if value is not None:
-                raise InputError(f"{captions} says itself which image a caption belongs to; leave {option} out.")
-        return CaptionedImages.of_corpus(corpus_of(captions, split, data, mirror, catalogue), split, captions)
-    if not Path(captions).exists() and (hint := did_you_mean(captions, DatasetName)):
+    if not Path(captions).exists() and (hint := did_you_mean(captions, DATASETS)):
         raise InputError(f"'{captions}' is neither a file nor a data set; {hint}")
     if image_names is None:
         raise InputError(

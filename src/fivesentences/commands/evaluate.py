@@ -6,15 +6,14 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
-from fivesentences.commands.exports import Exports, write_queries
-from fivesentences.commands.given_models import Inputs, Model, Scored, scored_by
+from fivesentences.commands.arguments import Resampling, numbers_of
+from fivesentences.commands.exports import Exports
+from fivesentences.commands.given_models import Inputs, Model
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs, quietly
 from fivesentences.console import working
@@ -30,14 +29,6 @@ from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
-ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
-
-
-class IdealPool(StrEnum):
-    """Captions over which NCS's ideal is taken."""
-
-    GALLERY = "gallery"
-    GIVEN_ROWS = "given_rows"
 
 
 @dataclass(frozen=True)
@@ -67,8 +58,8 @@ class Inference:
         for setting in settings:
             name, equals, value = setting.partition("=")
             if not equals or name not in known:
-                listed = ", ".join(known) or "none"
-                raise InputError(f"{method} has no setting '{name}'; its settings are: {listed}.", where="--inference")
+                what = f"{method} has no setting '{name}'; its settings are: {', '.join(known) or 'none'}."
+                raise InputError(what, where="--inference")
             try:
                 found[name] = json.loads(value)
             except ValueError:
@@ -77,18 +68,24 @@ class Inference:
 
     @property
     def directions(self) -> list[tuple[str, ...]]:
-        """Those that are read from each matrix that the method makes."""
+        """Directions that are read from each matrix that the method makes."""
         return [(side,) for side in DIRECTIONS] if self.method in PER_DIRECTION else [DIRECTIONS]
 
     @property
     def words(self) -> str:
-        """The method and its settings, also those by default."""
+        """The method and its settings, including the defaults."""
         settings = {**_settings_of(self.method), **self.settings}
         shown = [f"{name} = {value}" for name, value in settings.items() if value and name not in ("direction", "out")]
         return ", ".join([self.method, *shown])
 
-
-NAIVE = Inference()
+    def note(self, galleries: int) -> str:
+        """Return a sentence on how the similarity was read."""
+        words = f"Re-scored by {self.words}"
+        if self.method in TRANSDUCTIVE:
+            words += ", which looks at all queries at once"
+        if self.method in PER_DIRECTION:
+            words += "; each direction is read from a matrix of its own"
+        return words + ("; over the whole split, not within a gallery." if galleries > 1 else ".")
 
 
 def _settings_of(method: str) -> dict[str, Any]:
@@ -98,52 +95,49 @@ def _settings_of(method: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Options that say which numbers are reported, and how the similarity is read."""
+    """Which numbers are reported, and how the similarity is read.
 
-    inference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="re-score the similarity first: csls,k=10 or inverted_softmax,beta=30 or assignment",
-        ),
-    ] = None
-    ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10"
-    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1,2,3"
-    everything: Annotated[
-        bool, typer.Option("--all", help="all variants: formulas, styles, weights, tie rules, hubs")
-    ] = False
-    soft: Annotated[bool, typer.Option("--soft", help="also semantic recall weighted by phi")] = False
-    discounted: Annotated[bool, typer.Option("--discounted", help="also NCS with a logarithmic discount")] = False
-    ncs_ms: Annotated[
-        str | None,
-        typer.Option("--ncs-ms", help="also the paper's NCS, with relevant sets of these sizes; k means the cut-off"),
-    ] = None
-    ideal_pool: Annotated[
-        IdealPool,
-        typer.Option(
-            metavar="NAME",
-            help="captions among which NCS looks for the best possible items: gallery, or given_rows: every row of phi",
-        ),
-    ] = IdealPool.GALLERY
-    hubness: Annotated[bool, typer.Option("--hubs", help="report hubs, items that are nearest to many queries")] = False
-    hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs: how many first items of a ranking count")] = "1"
-    asp: Annotated[bool, typer.Option(help="report ASP, whole rankings against phi; takes longest")] = True
-    map_cutoffs: Annotated[
-        str, typer.Option("--map-cutoffs", help="cut-offs of mAP by category: all, R or a number such as 100")
-    ] = "all,R"
-    mean: Annotated[bool, typer.Option("--mean", help="also score by the mean of all phi, as in ASP(A)")] = False
+    Attributes:
+        inference: Re-score the similarity first: csls,k=10 or inverted_softmax,beta=30 or assignment.
+        ks: Cut-offs: how many first items of a ranking count.
+        ms: Semantic recall's m: size of its relevant set.
+        everything: All variants: formulas, styles, weights, tie rules, hubs.
+        soft: Also semantic recall weighted by phi.
+        discounted: Also NCS with a logarithmic discount.
+        ncs_ms: Also the paper's NCS, with relevant sets of these sizes; k means the cut-off.
+        ideal_pool: Captions among which NCS looks for the best possible items; given_rows: every row of phi.
+        hubness: Report hubs, items that are nearest to many queries.
+        hub_ks: How many first items of a ranking count for hubs.
+        asp: Report ASP, whole rankings against phi; takes longest.
+        map_cutoffs: Cut-offs of mAP by category: all, R or a number such as 100.
+        mean: Also score by the mean of all phi, as in ASP(A).
+    """
+
+    inference: str | None = None
+    ks: str = "1,5,10"
+    ms: str = "1,2,3"
+    everything: Annotated[bool, typer.Option("--all")] = False
+    soft: bool = False
+    discounted: bool = False
+    ncs_ms: str | None = None
+    ideal_pool: Literal["gallery", "given_rows"] = "gallery"
+    hubness: Annotated[bool, typer.Option("--hubs")] = False
+    hub_ks: str = "1"
+    asp: bool = True
+    map_cutoffs: str = "all,R"
+    mean: bool = False
 
     def of_evaluator(self) -> dict[str, Any]:
-        """Arguments of ``Scorer``.
+        """Return arguments of ``Scorer``.
 
         Raises:
             typer.BadParameter: If a list of numbers holds something else.
         """
-        every, of_hubs = self.everything, given.numbers_of(self.hub_ks, "--hub-ks")
-        of_ncs = None if self.ncs_ms is None else given.numbers_of(self.ncs_ms, "--ncs-ms", {"k": None})
+        every, of_hubs = self.everything, numbers_of(self.hub_ks, "--hub-ks")
+        of_ncs = None if self.ncs_ms is None else numbers_of(self.ncs_ms, "--ncs-ms", {"k": None})
         return {
-            "ks": given.numbers_of(self.ks, "--ks"),
-            "ms": given.numbers_of(self.ms, "--ms"),
+            "ks": numbers_of(self.ks, "--ks"),
+            "ms": numbers_of(self.ms, "--ms"),
             "formulas": ("released", "paper") if every or of_ncs else ("released",),
             "styles": ("recall", "vse_recall") if every else ("recall",),
             "weightings": ("hard", "soft") if self.soft or every else ("hard",),
@@ -153,32 +147,31 @@ class Metrics:
             "asp_ties": () if not self.asp else ("index", "average") if every else ("index",),
             "hubness": self.hubness or every or of_hubs != (1,),
             "hub_ks": of_hubs,
-            "category_cutoffs": given.numbers_of(self.map_cutoffs, "--map-cutoffs", ALL_OR_R),
+            "category_cutoffs": numbers_of(self.map_cutoffs, "--map-cutoffs", {"all": None, "R": "R"}),
         }
 
+    def and_mean(self, gallery: Gallery) -> tuple[Gallery, list[str]]:
+        """Return the gallery with the mean of its phi if it was asked for, and a sentence on it."""
+        if not self.mean:
+            return gallery, []
+        if "mean" in gallery.phis:
+            what = "--mean calls its phi 'mean', and there is a phi of that name; name it otherwise: --phi NAME=FILE."
+            raise InputError(what)
+        note = f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled."
+        return gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))}), [note]
 
-@given.in_groups
+
 def evaluate(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help=f"similarity {given.SHAPE}, {given.MATRIX}; or IMAGES,TEXTS: embeddings "
-            r"\[images, dim] and \[captions, dim]; or a folder of 'embed'; NAME=... gives it a name",
-        ),
-    ],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL")],
+    *,
     inputs: Inputs,
     annotations: Annotations,
     metrics: Metrics,
-    tests: given.Resampling,
+    tests: Resampling,
     exports: Exports,
     outputs: Outputs,
-    comparing: Annotated[
-        bool, typer.Option("--compare/--no-compare", help="test whether several models differ")
-    ] = True,
-    against: Annotated[
-        str | None, typer.Option(metavar="NAME", help="compare with this model alone; default: every pair")
-    ] = None,
+    comparing: Annotated[bool, typer.Option("--compare/--no-compare")] = True,
+    against: str | None = None,
 ) -> None:
     """Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.
 
@@ -196,6 +189,12 @@ def evaluate(
     compared by the tests of "fivesentences compare", with p after Holm's
     correction.
 
+    Args:
+        models: Similarity [images, captions], .npy, .npz, .json, .csv or .pt; or IMAGES,TEXTS: embeddings [images, dim]
+            and [captions, dim]; or a folder of 'embed'; NAME=... gives it a name.
+        comparing: Test whether several models differ.
+        against: Compare with this model alone; default: every pair.
+
     Examples:
 
         fivesentences evaluate sims.npy --phi cider.npy --phi spice.npy
@@ -210,161 +209,109 @@ def evaluate(
 
         fivesentences evaluate sims.npy --trec runs --per-query queries.csv
     """
-    options, inference = metrics.of_evaluator(), Inference.of(metrics.inference)
-    exports.check(metrics.inference)
+    options, inference, protocol = metrics.of_evaluator(), Inference.of(metrics.inference), annotations.protocol
     annotations.check()
-    computed = list(inputs.metric or (["cider"] if inputs.captions else []))
-    if metrics.mean and len(inputs.phi or ()) + len(computed) < 2:
+    if metrics.mean and len(inputs.phi or ()) + len(inputs.computed) < 2:
         raise InputError("--mean averages several phi; give at least two.")
-    found = inputs.models(models)
-    names = [model.name for model in found]
-    several = len(found) > 1
-    scored = scored_by(found, inputs, annotations.protocol)
-    if against is not None and not (several and comparing):
+    given = inputs.given(models, protocol)
+    names = [model.name for model in given.models]
+    compared = comparing and len(names) > 1
+    if against is not None and not compared:
         raise InputError("it says with which of several models the others are compared.", where="--against")
     if against is not None and against not in names:
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(names)}.", where="--against")
-    read = [*(file for model in found for file in model.inputs), *inputs.files, *annotations.files]
-    outputs.check(read, exports.files(names, inference.directions))
-    notes, tested = list(scored.notes), None
+    read = [*(file for model in given.models for file in model.read), *inputs.read, *annotations.read_files]
+    outputs.check(read, exports.files(names, inference.directions, metrics.inference))
     with quietly(outputs.quiet):
-        scorer, gallery = _scorer(found[0], inputs, scored, annotations, metrics, computed, options, notes)
-        ids = exports.item_names(gallery, annotations) if exports.trec is not None else ([], [])
+        with working(f"read {given.models[0].words}"):
+            gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
+        further, on_order = annotations.read(gallery, given.captions)
+        gallery, on_mean = metrics.and_mean(gallery)
+        scorer = Scorer(gallery, annotations.dataset, **options, **further)
+        ids = exports.item_names(gallery, annotations)
 
         def export(model: Model, read: Gallery, sides: Sequence[str]) -> None:
             exports.write_matrix(read, sides)
             exports.write_runs(scorer, read, sides, model.name, names, ids)
 
-        queries = exports.per_query is not None or (several and comparing)
-        only = None if several else gallery
-        del gallery  # of several models one similarity at a time is in memory
-        results = score_models(scorer, found, only, notes, inputs.transposed, queries, inference, export)
-        first = results[names[0]]
-        if several and comparing:
-            n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
-            with working(f"compare {len(found)} models", n_pairs) as advance:
+        queries = compared or exports.per_query is not None
+        results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
+        notes = [*given.notes, *notes, *on_order, *on_mean, *more, *exports.notes]
+        tested, first = None, results[names[0]]
+        if compared:
+            n_pairs = len(names) - 1 if against else len(names) * (len(names) - 1) // 2
+            with working(f"compare {len(names)} models", n_pairs) as advance:
                 tested = compare_all(
                     results, scorer.whole.image_of_caption,
                     against=against, resamples=tests.resamples, seed=tests.seed, progress=advance,
                 )  # fmt: skip
-        if exports.per_query is not None:
-            of_models = {model.words: results[model.name] for model in found}
-            with working(f"write {exports.per_query}", sum(len(one.queries) for one in results.values())) as advance:
-                write_queries(
-                    exports.per_query, of_models, advance, subject_of(scorer.whole, first.about, scored.about)
-                )
-        made = {"scored": scored.about} if scored.about else {}
-        made |= outputs.provenance(read)
-    notes = list(dict.fromkeys([*notes, *exports.notes]))
-    about = {key: first.about[key] for key in GALLERY}
-    if not several:
-        tidy = labelled(first.tidy(), {"file": first.about["similarity"], **about})
-        outputs.write(sheets(first, notes), tidy, {**first.about, **made, "values": first.values})
+        of_files = {model.words: results[model.name] for model in given.models}
+        exports.write_queries(of_files, subject_of(scorer.whole, first.about, given.about))
+        about = {**first.about, **({"scored": given.about} if given.about else {}), **outputs.provenance(read)}
+    notes, labels = list(dict.fromkeys(notes)), {key: first.about[key] for key in GALLERY}
+    if len(names) == 1:
+        tidy = labelled(first.tidy(), {"file": first.about["similarity"], **labels})
+        outputs.write(sheets(first, notes), tidy, {**about, "values": first.values})
         return
-    files = {name: one.about["similarity"] for name, one in results.items()}
-    content = {**first.about, **made, **content_of_models(results, tested)}
-    del content["similarity"]
-    tidy = tidy_of_models(results, tested, {"file": files, **about})
-    outputs.write(model_sheets(results, tested, against, notes), tidy, content)
-
-
-def _scorer(
-    first: Model,
-    inputs: Inputs,
-    scored: Scored,
-    annotations: Annotations,
-    metrics: Metrics,
-    computed: Sequence[str],
-    options: Mapping[str, Any],
-    notes: list[str],
-) -> tuple[Scorer, Gallery]:
-    """The scorer of all models, and the gallery of the first; notes are added."""
-    with working(f"read {first.matrix}" if first.text is None else "cosine similarity"):
-        more_rows = metrics.ideal_pool == IdealPool.GIVEN_ROWS
-        gallery, more = inputs.gallery(first, scored, annotations.protocol, computed=computed, more_rows=more_rows)
-    further, on_order = annotations.read(gallery, scored.captions)
-    notes += [*more, *on_order]
-    if metrics.mean:
-        if "mean" in gallery.phis:
-            raise InputError(
-                "--mean calls its phi 'mean', and there is a phi of that name; name it otherwise: --phi NAME=FILE."
-            )
-        notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
-        gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
-    return Scorer(gallery, annotations.dataset, **options, **further), gallery
+    del about["similarity"]
+    tidy = tidy_of_models(results, tested, labels)
+    outputs.write(model_sheets(results, tested, against, notes), tidy, about | content_of_models(results, tested))
 
 
 def score_models(
     scorer: Scorer,
     models: Sequence[Model],
-    only: Gallery | None,
-    notes: list[str],
+    gallery: Gallery,
     transposed: bool,
     queries: bool,
-    inference: Inference = NAIVE,
+    inference: Inference | None = None,
     export: Callable[[Model, Gallery, Sequence[str]], None] = lambda model, read, sides: None,
-) -> dict[str, Evaluation]:
-    """The numbers of every model, by its name.
+) -> tuple[dict[str, Evaluation], list[str]]:
+    """Score every model; one similarity at a time is in memory, and that of the first model.
 
     Args:
         scorer: Scores a gallery of the images and captions of all models.
         models: The models.
-        only: The gallery of the only model; None if there are several, which are then read one after the other.
-        notes: Sentences on the models are added.
-        transposed: Whether the rows of similarities are captions.
-        queries: Whether to keep the values of all queries.
-        inference: How the similarity is read.
+        gallery: The gallery of the first model.
+        transposed: True if the rows of similarities are captions.
+        queries: True to keep the values of all queries.
+        inference: How the similarity is read; default: as it is.
         export: Called with each model, its gallery as it was read, and the directions that are read from it.
+
+    Returns:
+        The numbers of every model by its name, and sentences on the models.
     """
-    if only is None:
-        with working("check the models", len(models) - 1) as advance:  # before anything is computed
-            for model in models[1:]:
-                notes += _read_another(scorer, model, transposed)[1]
-                advance()
+    inference = inference or Inference()
+    notes: list[str] = []
     results: dict[str, Evaluation] = {}
-    whole, folds = scorer.whole, len(scorer.parts)
-    size = f"{whole.n_images:,} images, {whole.n_captions:,} captions, {len(whole.phis)} phi"
+    with working("check the models", len(models) - 1) as advance:  # before anything is computed
+        for model in models[1:]:
+            notes += _another(scorer, model, transposed)[1]
+            advance()
+    size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     for model in models:
-        gallery = only
-        if gallery is None:
+        if results:
             with working(f"read {model.words}"):
-                gallery = _read_another(scorer, model, transposed)[0]
+                gallery = _another(scorer, model, transposed)[0]
         parts = []
-        with working(f"score {model.words}, {size}", folds * len(inference.directions)) as advance:
+        with working(f"score {model.words}, {size}", len(scorer.parts) * len(inference.directions)) as advance:
             for sides, read in rescored(gallery, inference.method, **inference.settings):
                 parts.append(scorer(read, queries=queries, progress=advance, directions=sides))
                 export(model, read, sides)
-        results[model.name] = _joined(parts)
-        results[model.name].about["similarity"] = model.words
+        results[model.name] = first = parts[0]
+        for other in parts[1:]:  # the other direction, read from a matrix of its own
+            first.values += other.values
+            first.queries += other.queries
+            first.values += sums_of(first.values)
+        first.about["similarity"] = model.words
         if inference.method != "naive":
-            results[model.name].about["inference"] = inference.words
-            notes.append(_on_inference(inference, scorer))
-        del gallery
-    return results
+            first.about["inference"] = inference.words
+            notes.append(inference.note(len(scorer.parts)))
+    return results, notes
 
 
-def _joined(parts: Sequence[Evaluation]) -> Evaluation:
-    """Numbers of both directions, each of which was read from a matrix of its own."""
-    first = parts[0]
-    for other in parts[1:]:
-        first.values += other.values
-        first.queries += other.queries
-    if len(parts) > 1:
-        first.values += sums_of(first.values)
-    return first
-
-
-def _on_inference(inference: Inference, scorer: Scorer) -> str:
-    words = f"Re-scored by {inference.words}"
-    if inference.method in TRANSDUCTIVE:
-        words += ", which looks at all queries at once"
-    if inference.method in PER_DIRECTION:
-        words += "; each direction is read from a matrix of its own"
-    return words + ("; over the whole split, not within a gallery." if len(scorer.parts) > 1 else ".")
-
-
-def _read_another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
-    """The similarity of another model of the same images and captions, checked, and sentences on it."""
+def _another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
+    """Return the similarity of another model of the same images and captions, checked, and sentences on it."""
     matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
     gallery = scorer.whole.with_similarity(matrix, model.matrix)
     return gallery, [*notes, *notes_on_constant_scores(gallery)]

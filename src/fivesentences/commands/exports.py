@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
-import typer
 
-from fivesentences.commands import arguments as given
-from fivesentences.commands.annotations import Annotations, read_ids
+from fivesentences.commands.annotations import Annotations, read_list
+from fivesentences.commands.arguments import numbers_of
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import Scorer
@@ -30,62 +30,62 @@ SUFFIXES = (".csv", ".parquet")
 
 @dataclass(frozen=True)
 class Exports:
-    """Options that name further files to write."""
+    """Further files to write.
 
-    per_query: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="write every metric of every query, .csv or .parquet")
-    ] = None
-    trec: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="write runs and qrels for ranx, trec_eval and ir-measures")
-    ] = None
-    trec_depth: Annotated[str, typer.Option(metavar="N", help="items of each ranking in these runs, or all")] = "100"
-    rescored: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="write the similarity as --inference makes it, .npy")
-    ] = None
+    Attributes:
+        per_query: Write every metric of every query, .csv or .parquet.
+        trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
+        trec_depth: Items of each ranking in these runs, or all.
+        rescored: Write the similarity as --inference makes it, .npy.
+    """
+
+    per_query: Path | None = None
+    trec: Path | None = None
+    trec_depth: str = "100"
+    rescored: Path | None = None
 
     @property
     def depth(self) -> int | None:
         """Items of each ranking; None for all."""
-        depth: int | None = given.numbers_of(self.trec_depth, "--trec-depth", {"all": None})[0]
-        return depth
+        return numbers_of(self.trec_depth, "--trec-depth", {"all": None})[0]  # type: ignore[no-any-return]
 
-    def check(self, inference: str | None) -> None:
-        """Refuse names of files that cannot be written, before anything is read.
+    def files(
+        self, models: Sequence[str], directions: Sequence[Sequence[str]], inference: str | None
+    ) -> dict[str, Path | None]:
+        """Return what will be written, by the words that messages use.
+
+        Args:
+            models: Names of the models.
+            directions: Directions that are read from each matrix that the inference method makes.
+            inference: The inference method that was asked for.
 
         Raises:
-            InputError: If a name has the wrong ending, or is that of something else.
+            InputError: If a name has the wrong ending or is that of something else, or a matrix is asked for where
+                there is none or there are several.
         """
+        found: dict[str, Path | None] = {"--per-query": self.per_query}
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
         if self.trec is not None:
             self.depth  # noqa: B018  # refuses what is no number
-        if self.trec is not None and self.trec.exists() and not self.trec.is_dir():
-            raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
+            if self.trec.exists() and not self.trec.is_dir():
+                raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
+            runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in SIDES]
+            found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
         if self.rescored is not None:
             check_npy(self.rescored, "a similarity matrix")
             if inference is None:
                 raise InputError("--rescored writes what --inference makes of the similarity; give --inference too.")
-
-    def files(self, models: Sequence[str], directions: Sequence[Sequence[str]]) -> dict[str, Path | None]:
-        """What will be written, by the words that messages use.
-
-        Args:
-            models: Names of the models.
-            directions: Of each matrix that the inference method makes.
-        """
-        runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in SIDES]
-        of_trec = [] if self.trec is None else [*runs, "i2t.qrels", "t2i.qrels"]
-        matrices = [] if self.rescored is None else [self.matrix_file(sides) for sides in directions]
-        if matrices and len(models) > 1:
-            raise InputError(f"--rescored writes the matrix of one model, but there are {len(models)}.")
-        return {
-            "--per-query": self.per_query,
-            **{f"{name} of --trec": self.trec / name for name in of_trec if self.trec is not None},
-            **{"--rescored" if path == self.rescored else f"{path.name} of --rescored": path for path in matrices},
-        }
+            if len(models) > 1:
+                raise InputError(f"--rescored writes the matrix of one model, but there are {len(models)}.")
+            matrices = [self.matrix_file(sides) for sides in directions]
+            found |= {
+                "--rescored" if path == self.rescored else f"{path.name} of --rescored": path for path in matrices
+            }
+        return found
 
     def matrix_file(self, sides: Sequence[str]) -> Path:
-        """The file of a re-scored matrix: FILE.i2t.npy where it serves one direction only."""
+        """Return the file of a re-scored matrix: FILE.i2t.npy where it serves one direction only."""
         assert self.rescored is not None
         return self.rescored if len(sides) > 1 else self.rescored.with_suffix(f".{sides[0]}.npy")
 
@@ -96,30 +96,22 @@ class Exports:
                 np.save(file, np.asarray(gallery.similarity, dtype=np.float32))
 
     def item_names(self, gallery: Gallery, annotations: Annotations) -> tuple[list[str], list[str]]:
-        """Ids of images and captions from files; without a file i0, i1, ... and c0, c1, ...
+        """Return ids of images and captions from files; without a file i0, i1, ... and c0, c1, ...
 
         Raises:
             InputError: If a file is missing or damaged, or its ids cannot stand in a run.
         """
+        if self.trec is None:
+            return [], []
         (n_images, n_captions), files = gallery.shape, (annotations.image_ids, annotations.caption_ids)
-        images, captions = read_ids(files[0], n_images, "images"), read_ids(files[1], n_captions, "captions")
-        of_images = trec_ids(images, n_images, "i", str(files[0]))
-        return of_images, trec_ids(captions, n_captions, "c", str(files[1]))
+        images = trec_ids(read_list(files[0], n_images, "ids", "images"), n_images, "i", str(files[0]))
+        return images, trec_ids(read_list(files[1], n_captions, "ids", "captions"), n_captions, "c", str(files[1]))
 
     def write_runs(
-        self,
-        scorer: Scorer,
-        gallery: Gallery,
-        sides: Sequence[str],
-        model: str,
-        models: Sequence[str],
+        self, scorer: Scorer, gallery: Gallery, sides: Sequence[str], model: str, models: Sequence[str],
         ids: tuple[list[str], list[str]],
-    ) -> None:
-        """Write the rankings of a model, and with those of the first model also the qrels.
-
-        Raises:
-            InputError: If a file cannot be written.
-        """
+    ) -> None:  # fmt: skip
+        """Write the rankings of a model if they were asked for, and with those of the first model also the qrels."""
         if self.trec is None:
             return
         with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
@@ -141,9 +133,44 @@ class Exports:
             "Success@k there, and true R@k is R@k."
         ]
 
+    def write_queries(self, results: Mapping[str, Evaluation], subject: Mapping[str, Any]) -> None:
+        """Write one row per query, metric and model: file, query, the keys of a number, value.
+
+        ``query`` is the index in the file of the image (i2t) or caption (t2i). The value is empty where a metric leaves
+        a query out; a query that the protocol does not score has no row.
+
+        Args:
+            results: Evaluations with the values of every query, by the names in the column ``file``.
+            subject: What was scored, which a parquet file keeps in its schema, for ``fivesentences leaderboard``.
+        """
+        if self.per_query is None:
+            return
+        frames = (
+            pd.DataFrame({"file": name, **frame})
+            for name, result in results.items()
+            for frame in frames_of_queries(result.queries, result.scored)
+        )
+        with working(f"write {self.per_query}"), replacing(self.per_query) as temporary:
+            if self.per_query.suffix == ".csv":
+                with temporary.open("w", encoding="utf-8", newline="") as file:
+                    for at, frame in enumerate(frames):
+                        frame.to_csv(file, header=at == 0, index=False, lineterminator="\n")
+                return
+            parts = _tables(frames, subject)
+            first = next(parts)
+            with pyarrow.parquet.ParquetWriter(temporary, first.schema) as writer:
+                for table in (first, *parts):
+                    writer.write_table(table)
+
+
+def _tables(frames: Iterator[pd.DataFrame], subject: Mapping[str, Any]) -> Iterator[pa.Table]:
+    for frame in frames:
+        words = {key: str for key in frame.columns if key not in ("query", "m", "value")}
+        yield with_subject(pa.Table.from_pandas(frame.astype(words | {"m": int}), preserve_index=False), subject)
+
 
 def _prefixes(models: Sequence[str]) -> dict[str, str]:
-    """The beginning of the names of each model's runs, empty if there is one model."""
+    """Return the beginning of the names of each model's runs, empty if there is one model."""
     prefixes: dict[str, str] = {}
     for model in models:
         prefix = "" if len(models) == 1 else re.sub(r"[^\w.+=-]+", "_", model).strip(".") + "."
@@ -151,43 +178,3 @@ def _prefixes(models: Sequence[str]) -> dict[str, str]:
             prefix = f"{prefix[:-1]}_.".lower()
         prefixes[model] = prefix
     return prefixes
-
-
-def write_queries(
-    path: Path, results: Mapping[str, Evaluation], progress: Callable[[], object], subject: Mapping[str, Any]
-) -> None:
-    """Write one row per query, metric and model: file, query, the keys of a number, value.
-
-    ``query`` is the index in the file of the image (i2t) or caption (t2i). The value is empty where a metric leaves a
-    query out; a query that the protocol does not score has no row.
-
-    Args:
-        path: .csv or .parquet.
-        results: Evaluations with the values of every query, by the names in the column ``file``.
-        progress: Called after each metric of each model.
-        subject: What was scored, which a parquet file keeps in its schema, for ``fivesentences leaderboard``.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with replacing(path) as temporary:
-        writer = None
-        try:
-            for name, result in results.items():
-                for at, frame in enumerate(frames_of_queries(result.queries, result.scored)):
-                    frame.insert(0, "file", name)
-                    if path.suffix == ".csv":
-                        first = at == 0 and name == next(iter(results))
-                        frame.to_csv(
-                            temporary, mode="w" if first else "a", header=first, index=False, lineterminator="\n"
-                        )
-                    else:
-                        words = {key: str for key in frame.columns if key not in ("query", "m", "value")}
-                        table = pa.Table.from_pandas(frame.astype(words | {"m": int}), preserve_index=False)
-                        table = with_subject(table, subject)
-                        writer = writer or pyarrow.parquet.ParquetWriter(temporary, table.schema)
-                        writer.write_table(table)
-                    progress()
-        finally:
-            if writer is not None:
-                writer.close()

@@ -4,86 +4,45 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Device, Out, Precision
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, need
+from fivesentences.features import extract_features
+from fivesentences.features.extract import part_of
+from fivesentences.features.formats import convert as convert_features
+from fivesentences.features.formats import open_features
+from fivesentences.features.formats.record import FACTS
+from fivesentences.features.neighbours import rows_of
 from fivesentences.machine import device_named, processors
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fivesentences.corpus import Photographs
-
-# What these import takes a second, and `--help` should not wait for it; so each command imports what it needs.
-features = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
-command = features.command(epilog=given.WORDS)
+from fivesentences.paper.figures.drawing import write_drawing
+from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 
 MOST_IMAGES = 40  # on one picture
-PhotographPaths = Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...", help="folders or zip archives")]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the .npy to write")]
-OfCorpus = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="only the images of this corpus (.parquet), with its ids; default: all, by file name"
-    ),
-]
-Part = Annotated[
-    str,
-    typer.Option(metavar="I/N", help="the I-th of N parts of the images, for N jobs; join with features convert"),
-]
+PhotographPaths = Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...")]
+Storage = Annotated[Literal["auto", "float32", "float16"], typer.Option("--as")]
 FormatName = Literal["table", "precomp", "tsv", "daa"]
 
 
-@features.callback()
-def _root() -> None:
-    """Make files of image features, convert them and look at them.
-
-    Examples:
-
-        fivesentences features extract photos.zip --network resnet50 -o features.npy
-
-        fivesentences features convert trainval_36.tsv features.npy
-    """
-
-
-@command
 def extract(
     photographs: PhotographPaths,
-    network: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:LAYOUT]",
-            help="a timm network such as vgg19, resnet152:grid, vit_base_patch14_dinov2, or grid_descriptors; "
-            "global (default): one vector per image, grid: one per cell",
-        ),
-    ],
+    *,
+    network: Annotated[str, typer.Option(metavar="NAME[:LAYOUT]")],
     out: Out,
-    weights: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="weights of this network, .safetensors; default: timm downloads its own"),
-    ] = None,
-    corpus: OfCorpus = None,
-    part: Part = "1/1",
-    crops: Annotated[
-        Literal["centre", "ten"],
-        typer.Option(metavar="NAME", help="centre, or ten: the mean over corners, centre and their mirrors"),
-    ] = "centre",
-    normalise: Annotated[bool, typer.Option("--normalise", help="scale each vector to length 1")] = False,
-    precision: given.Precision = given.PrecisionName.FLOAT32,
-    storage: Annotated[
-        Literal["auto", "float32", "float16"],
-        typer.Option("--as", metavar="TYPE", help="float32 or float16; auto: float16 for more than 8,192 per image"),
-    ] = "auto",
-    on_corrupt: Annotated[
-        Literal["fail", "skip", "zero"],
-        typer.Option(metavar="WHAT", help="photographs that cannot be read: fail at the end, skip them, or zero rows"),
-    ] = "fail",
-    workers: Annotated[
-        int | None, typer.Option(min=0, help="processes; default: one per core; 0: all in this process")
-    ] = None,
+    weights: Path | None = None,
+    corpus: Path | None = None,
+    part: str = "1/1",
+    crops: Literal["centre", "ten"] = "centre",
+    normalise: bool = False,
+    precision: Precision = "float32",
+    storage: Storage = "auto",
+    on_corrupt: Literal["fail", "skip", "zero"] = "fail",
+    workers: Annotated[int | None, typer.Option(min=0)] = None,
 ) -> None:
     """Describe every photograph of a folder or archive by a network.
 
@@ -96,6 +55,21 @@ def extract(
     A run that was killed goes on with the images that are missing. Photographs
     that cannot be read are named at the end.
 
+    Args:
+        photographs: Folders or zip archives.
+        network: A timm network such as vgg19, resnet152:grid, vit_base_patch14_dinov2, or grid_descriptors; global
+            (default): one vector per image, grid: one per cell.
+        out: The .npy to write.
+        weights: Weights of this network, .safetensors; default: timm downloads its own.
+        corpus: Only the images of this corpus (.parquet), with its ids; default: all, by file name.
+        part: I/N: the I-th of N parts of the images, for N jobs; join with features convert.
+        crops: Crop of the image passed to the network; ten: the mean over corners, centre and their mirrors.
+        normalise: Scale each vector to length 1.
+        precision: Type in which the network computes.
+        storage: Type of the file; auto: float16 for more than 8,192 per image.
+        on_corrupt: Photographs that cannot be read: fail at the end, skip them, or zero rows.
+        workers: Processes; default: one per core; 0: all in this process.
+
     Examples:
 
         fivesentences features extract photos.zip --network resnet152 -o resnet.npy
@@ -104,90 +78,41 @@ def extract(
 
         fivesentences features extract photos --network resnet152:grid --part 2/4 -o part2.npy
     """
-    name, colon, layout = network.partition(":")
-    layout = layout if colon else "global"
-    if not name or layout not in ("global", "grid"):
-        raise typer.BadParameter(
-            f"it is '{network}'; give NAME, NAME:global or NAME:grid, such as resnet152:grid.", param_hint="--network"
-        )
-    if name != "grid_descriptors":
+    found = re.fullmatch("([^:]+)(?::(global|grid))?", network)
+    if not found:
+        what = f"it is '{network}'; give NAME, NAME:global or NAME:grid, such as resnet152:grid."
+        raise typer.BadParameter(what, param_hint="--network")
+    if found[1] != "grid_descriptors":
         need("timm", "train", "a network")
-    from fivesentences.corpus import Photographs
-    from fivesentences.features import extract_features
-
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     done = extract_features(
-        there,
-        images,
-        name,
-        "grid" if layout == "grid" else "global",
-        out,
-        workers=min(processors() if workers is None else workers, len(images)),
-        weights=weights,
-        storage=storage,
-        crops=crops,
-        normalise=normalise,
-        precision=precision.value,
-        on_corrupt=on_corrupt,
-    )
+        there, images, found[1], "grid" if found[2] == "grid" else "global", out,
+        workers=min(processors() if workers is None else workers, len(images)), weights=weights, storage=storage,
+        crops=crops, normalise=normalise, precision=precision, on_corrupt=on_corrupt,
+    )  # fmt: skip
     count, *sizes = (f"{length:,}" for length in done.shape)
     cells = f" of {sizes[0]} cells" if len(sizes) == 2 else ""
     print(f"{out}: {count} images{cells}, {sizes[-1]} numbers ({done.dtype})")
 
 
-@command
 def regions(
     photographs: PhotographPaths,
+    *,
     out: Out,
-    network: Annotated[
-        Literal["bottom_up", "faster_rcnn"],
-        typer.Option(
-            metavar="NAME", help="bottom_up (Visual Genome, needs --weights) or faster_rcnn (torchvision, COCO)"
-        ),
-    ] = "bottom_up",
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help=".safetensors, a file of torch.save, or a pickle of arrays; nothing in it is run"
-        ),
-    ] = None,
-    flavour: Annotated[
-        Literal["d2", "caffe"] | None,
-        typer.Option(
-            metavar="NAME",
-            help="bottom_up: whose conversion: d2 (Hugging Face, airsplay), the default, or caffe (MILVLG)",
-        ),
-    ] = None,
-    count: Annotated[
-        str, typer.Option("--regions", metavar="N", help="regions per image, or fewest and most: 36, 10-100")
-    ] = "36",
-    selection: Annotated[
-        Literal["per_class", "class_agnostic"] | None,
-        typer.Option(
-            metavar="NAME",
-            help="bottom_up: per_class (the original extraction), the default, or class_agnostic (its conversions)",
-        ),
-    ] = None,
-    resize: Annotated[
-        Literal["opencv", "pillow", "torch"] | None,
-        typer.Option(
-            metavar="NAME",
-            help="bottom_up: opencv (Caffe, MILVLG), the default, pillow (airsplay) or torch (Hugging Face)",
-        ),
-    ] = None,
-    short: Annotated[int | None, typer.Option(min=1, help="pixels of the shorter side; default 600 or 800")] = None,
-    long: Annotated[int | None, typer.Option(min=1, help="most pixels of the longer; default 1000 or 1333")] = None,
-    corpus: OfCorpus = None,
-    part: Part = "1/1",
-    on_corrupt: Annotated[
-        Literal["fail", "skip"],
-        typer.Option(metavar="WHAT", help="photographs that cannot be read: fail at the end, or skip them"),
-    ] = "fail",
-    storage: Annotated[
-        Literal["float32", "float16"], typer.Option("--as", metavar="TYPE", help="float32 or float16")
-    ] = "float32",
-    device: given.Device = given.DeviceName.AUTO,
+    network: Literal["bottom_up", "faster_rcnn"] = "bottom_up",
+    weights: Path | None = None,
+    flavour: Literal["d2", "caffe"] | None = None,
+    count: Annotated[str, typer.Option("--regions", metavar="N")] = "36",
+    selection: Literal["per_class", "class_agnostic"] | None = None,
+    resize: Literal["opencv", "pillow", "torch"] | None = None,
+    short: Annotated[int | None, typer.Option(min=1)] = None,
+    long: Annotated[int | None, typer.Option(min=1)] = None,
+    corpus: Path | None = None,
+    part: str = "1/1",
+    on_corrupt: Literal["fail", "skip"] = "fail",
+    storage: Annotated[Literal["float32", "float16"], typer.Option("--as")] = "float32",
+    device: Device = "auto",
 ) -> None:
     """Find regions and describe them, for every photograph of a folder or archive.
 
@@ -199,6 +124,25 @@ def regions(
     A run that was killed resumes with the next photograph. Those that cannot be
     read are named at the end.
 
+    Args:
+        photographs: Folders or zip archives.
+        out: The .npy to write.
+        network: bottom_up (Visual Genome, needs --weights) or faster_rcnn (torchvision, COCO).
+        weights: .safetensors, a file of torch.save, or a pickle of arrays; nothing in it is run.
+        flavour: Conversion of bottom_up: d2 (Hugging Face, airsplay), the default, or caffe (MILVLG).
+        count: Regions per image, or fewest and most: 36, 10-100.
+        selection: How bottom_up selects: per_class (the original extraction), the default, or class_agnostic (its
+            conversions).
+        resize: Library whose resizing bottom_up reproduces: opencv (Caffe, MILVLG), the default, pillow (airsplay) or
+            torch (Hugging Face).
+        short: Pixels of the shorter side; default 600 or 800.
+        long: Most pixels of the longer side; default 1000 or 1333.
+        corpus: Only the images of this corpus (.parquet), with its ids; default: all, by file name.
+        part: I/N: the I-th of N parts of the images, for N jobs; join with features convert.
+        on_corrupt: Photographs that cannot be read: fail at the end, or skip them.
+        storage: Type of the file.
+        device: Where the network runs.
+
     Examples:
 
         fivesentences features regions photos.zip --weights faster_rcnn_from_caffe_attr.pkl -o regions.npy
@@ -209,54 +153,39 @@ def regions(
         -o part2.npy
     """
     need("torchvision", "train", "a detector")
-    fewest, most = _range(count)
+    found = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", count)
+    fewest, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= fewest <= most:
+        what = (
+            f"--regions is '{count}'; give at least 1, such as 36, or two numbers, the smaller first, such as 10-100."
+        )
+        raise InputError(what)
     of_bottom_up = {"--flavour": flavour, "--selection": selection, "--resize": resize}
     if network == "faster_rcnn" and (strange := [name for name, value in of_bottom_up.items() if value]):
         raise InputError(f"faster_rcnn has no {strange[0]}; leave it out, or give --network bottom_up.")
-    from fivesentences.corpus import Photographs
-    from fivesentences.features.detectors.extraction import detector_named, extract_regions
+    from fivesentences.features.detectors.extraction import detector_named, extract_regions  # needs torch
 
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     chosen = {"short": short, "long": long, "selection": selection, "resize": resize}
     settings: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     settings |= {"least": fewest, "most": most}
-    detector = detector_named(network, weights, flavour or "d2", settings, device_named(device.value))
+    detector = detector_named(network, weights, flavour or "d2", settings, device_named(device))
     done = extract_regions(there, images, detector, out, on_corrupt=on_corrupt, storage=storage)
     print(f"{out}: {done.images:,} images, {done.made:,} of them by this call, {detector.dim:,} numbers per region")
     for reason in done.corrupt:
         print(f"skipped: {reason}")
 
 
-@command
 def convert(
-    paths: Annotated[list[Path], typer.Argument(metavar="FROM... TO", help="files of features, and last the result")],
-    target: Annotated[
-        FormatName | None,
-        typer.Option("--to", metavar="FORMAT", help="table, precomp, tsv or daa; default: what the name TO tells"),
-    ] = None,
-    source: Annotated[
-        FormatName | None, typer.Option("--from", metavar="FORMAT", help="likewise; default: what names of FROM tell")
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHAT,...",
-            help="leave out what the new format cannot hold: counts, boxes, sizes, scores, classes, attributes, "
-            "attribute_scores, filenames",
-        ),
-    ] = None,
-    ids: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="only these images in this order, one id per line, such as train_ids.txt"),
-    ] = None,
-    repeat: Annotated[
-        int, typer.Option(metavar="N", help="precomp, daa: rows per image; the releases have 5 for dev and test")
-    ] = 1,
-    storage: Annotated[
-        Literal["as_stored", "float16", "float32"],
-        typer.Option("--as", metavar="TYPE", help="float16 or float32; default: as stored"),
-    ] = "as_stored",
+    paths: Annotated[list[Path], typer.Argument(metavar="FROM... TO")],
+    *,
+    target: Annotated[FormatName | None, typer.Option("--to")] = None,
+    source: Annotated[FormatName | None, typer.Option("--from")] = None,
+    drop: Annotated[list[str] | None, typer.Option(metavar="WHAT,...")] = None,
+    ids: Path | None = None,
+    repeat: int = 1,
+    storage: Annotated[Literal["as_stored", "float16", "float32"], typer.Option("--as")] = "as_stored",
 ) -> None:
     """Convert features between the formats that the community has.
 
@@ -269,6 +198,16 @@ def convert(
     Several files FROM are joined. Memory holds the features of one image at a
     time, and TO appears when it is complete.
 
+    Args:
+        paths: Files of features, and last the result.
+        target: Format of TO; default: what its name tells.
+        source: Format of FROM; default: what their names tell.
+        drop: Leave out what the new format cannot hold: counts, boxes, sizes, scores, classes, attributes,
+            attribute_scores, filenames.
+        ids: Only these images in this order, one id per line, such as train_ids.txt.
+        repeat: Rows per image in precomp and daa; the releases have 5 for dev and test.
+        storage: Type of the numbers.
+
     Examples:
 
         fivesentences features convert trainval_36.tsv features.npy
@@ -277,22 +216,13 @@ def convert(
 
         fivesentences features convert train_ims.npy dev_ims.npy test_ims.npy features.npy --as float16
     """
-    from fivesentences.features.formats import convert as converted
-    from fivesentences.features.formats.record import FACTS
-
     if len(paths) < 2:
         raise InputError("give what to convert, and last what to write.")
     *sources, out = paths
-    done = converted(
-        sources,
-        out,
-        source_format=source,
-        target_format=target,
+    done = convert_features(
+        sources, out, source_format=source, target_format=target, ids=ids, repeat=repeat, storage=storage,
         drop=[fact.strip() for facts in drop or [] for fact in facts.split(",") if fact.strip()],
-        ids=ids,
-        repeat=repeat,
-        storage=storage,
-    )
+    )  # fmt: skip
     outline, of_regions = done.outline, ""
     if outline.counts is not None:
         fewest, most = int(outline.counts.min()), int(outline.counts.max())
@@ -304,30 +234,16 @@ def convert(
         print(f"left out, as asked: {', '.join(done.dropped)}")
 
 
-@command
 def show(
-    path: Annotated[Path, typer.Argument(metavar="FEATURES", help="features in any format of 'features convert'")],
-    photographs: Annotated[
-        list[Path], typer.Option("--photographs", "-p", metavar="PATH", help="their folder or zip archive; repeatable")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the picture, .png")],
-    what: Annotated[
-        Literal["boxes", "neighbours"] | None,
-        typer.Option(metavar="WHAT", help="boxes or neighbours; default: boxes where the features have any"),
-    ] = None,
-    image: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="an image; repeat for more; default: some, evenly spread")
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option("-n", min=1, max=100, help="boxes (default 10) or neighbours (default 6) per image")
-    ] = None,
-    classes: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="names of the detector's classes, one per line, such as objects_vocab.txt"),
-    ] = None,
-    attributes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="likewise of attributes, such as attributes_vocab.txt")
-    ] = None,
+    path: Annotated[Path, typer.Argument(metavar="FEATURES")],
+    *,
+    photographs: Annotated[list[Path], typer.Option("--photographs", "-p")],
+    out: Out,
+    what: Literal["boxes", "neighbours"] | None = None,
+    image: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=1, max=100)] = None,
+    classes: Path | None = None,
+    attributes: Path | None = None,
 ) -> None:
     """Draw photographs with the boxes of their regions, or beside their nearest neighbours.
 
@@ -338,6 +254,16 @@ def show(
                 something put dogs beside dogs.
 
     A .pdf, the numbers (.csv) and notes (.json) are written beside the .png.
+
+    Args:
+        path: Features in any format of 'features convert'.
+        photographs: Their folder or zip archive; repeat for more.
+        out: The picture, .png.
+        what: What is drawn; default: boxes where the features have any.
+        image: An image; repeat for more; default: some, evenly spread.
+        count: Boxes (default 10) or neighbours (default 6) per image.
+        classes: Names of the detector's classes, one per line, such as objects_vocab.txt.
+        attributes: Names of its attributes, one per line, such as attributes_vocab.txt.
 
     Examples:
 
@@ -350,12 +276,6 @@ def show(
     need("matplotlib", "workflow", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
-    from fivesentences.corpus import Photographs
-    from fivesentences.features.formats import open_features
-    from fivesentences.features.neighbours import rows_of
-    from fivesentences.paper.figures.drawing import write_drawing
-    from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
-
     there = Photographs(*photographs)
     with open_features(path) as source:
         boxed = "boxes" in source.outline.facts
@@ -374,18 +294,12 @@ def show(
 
 
 def _images_of(photographs: Photographs, corpus: Path | None, part: str) -> pd.DataFrame:
-    """``image_id`` and ``filename`` of the I-th of N parts of a corpus, or of all photographs, whose names are the ids.
+    """Return ``image_id`` and ``filename`` of one part of a corpus, or of all photographs, whose names are the ids.
 
     Raises:
         typer.BadParameter: If the part is not I/N.
         InputError: If there are fewer images than parts.
     """
-    import pandas as pd
-
-    from fivesentences.corpus import Corpus
-    from fivesentences.corpus.table import check_image_id
-    from fivesentences.features.extract import part_of
-
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", part)
     number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= parts:
@@ -396,13 +310,3 @@ def _images_of(photographs: Photographs, corpus: Path | None, part: str) -> pd.D
     for name in names:  # before pandas, which fails at a name that is not UTF-8
         check_image_id(name, " and ".join(map(str, photographs.paths)))
     return part_of(pd.DataFrame({"image_id": names, "filename": names}), number, parts)
-
-
-def _range(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", text)
-    fewest, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    if not 1 <= fewest <= most:
-        raise InputError(
-            f"--regions is '{text}'; give at least 1, such as 36, or two numbers, the smaller first, such as 10-100."
-        )
-    return fewest, most

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from fivesentences.commands import arguments as given
-from fivesentences.commands.provenance import files_of
+from fivesentences.commands.sheets import Read, named_files
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
@@ -28,7 +24,7 @@ class Model:
         name: Its name in tables.
         matrix: The similarity, or the embeddings of the images.
         text: The embeddings of the captions; None for a similarity.
-        is_named: Whether the user chose the name.
+        is_named: True if the user chose the name.
         folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
     """
 
@@ -46,104 +42,127 @@ class Model:
         return str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
 
     @property
-    def inputs(self) -> list[tuple[str, Path | str | None]]:
-        """Its files, as ``provenance`` takes them."""
-        files = [self.matrix, *([] if self.text is None else [self.text])]
-        files += [] if self.folder is None else [self.folder.path / NOTE]
-        return [("similarity" if self.text is None else "embeddings", file) for file in files]
+    def read(self) -> Read:
+        """Its files, as ``Outputs.check`` takes them."""
+        note = None if self.folder is None else self.folder.path / NOTE
+        kind = "similarity" if self.text is None else "embeddings"
+        return [(kind, self.matrix), (kind, self.text), (kind, note)]
 
-    @property
-    def _place(self) -> Path:
-        return self.matrix.absolute().with_suffix("") if self.folder is None else self.folder.path.resolve()
+
+@dataclass(frozen=True)
+class Given:
+    """Models, and which captions and images are scored, as far as options and folders of embeddings say it.
+
+    Attributes:
+        models: The models, each with a unique name.
+        captions: File of the captions; None if unknown.
+        image_of_caption: File with the image of each caption.
+        notes: Sentences on the models and on what was scored.
+        about: The same for JSON: dataset, split, captions_file, captions_sha256, image_of_caption_sha256.
+    """
+
+    models: Sequence[Model]
+    captions: Path | None
+    image_of_caption: Path | None
+    notes: list[str] = field(default_factory=list)
+    about: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files of phi and captions, and how similarities are laid out: options of several commands."""
+    """Files of phi and captions, and how similarities are laid out.
 
-    phi: given.Phi = None
-    captions: given.Captions = None
-    metric: given.Metric = None
-    image_of_caption: given.ImageOfCaption = None
-    transposed: given.Transposed = False
-    embeddings: Annotated[
-        bool,
-        typer.Option("--embeddings", help="two files are embeddings of images and of captions, as IMAGES,TEXTS"),
-    ] = False
+    Attributes:
+        phi: A phi matrix [captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it.
+        captions: Captions, one per line, from which phi is computed.
+        metric: Which phi of --captions (default cider); repeat for more.
+        image_of_caption: Index of each caption's image, from 0, one per line.
+        transposed: Rows of the similarity are captions.
+        embeddings: Two files are embeddings of images and of captions, as IMAGES,TEXTS.
+    """
+
+    phi: list[str] | None = None
+    captions: Path | None = None
+    metric: list[str] | None = None
+    image_of_caption: Path | None = None
+    transposed: bool = False
+    embeddings: bool = False
 
     @property
-    def files(self) -> list[tuple[str, Path | str | None]]:
-        """The files, as ``provenance`` takes them."""
-        return [
-            *files_of("phi", self.phi), ("captions", self.captions), ("image_of_caption", self.image_of_caption),
-        ]  # fmt: skip
+    def read(self) -> Read:
+        """The files, as ``Outputs.check`` takes them."""
+        others = [("captions", self.captions), ("image_of_caption", self.image_of_caption)]
+        return [*named_files("phi", self.phi), *others]
 
-    def models(self, arguments: Sequence[str]) -> list[Model]:
-        """The models that arguments name, each by a unique name.
+    @property
+    def computed(self) -> list[str]:
+        """Names of phi to compute from the captions."""
+        return self.metric or (["cider"] if self.captions else [])
+
+    def given(self, arguments: Sequence[str], protocol: Protocol | None) -> Given:
+        """Return the models that arguments name, and what folders of `embed` among them say of the captions.
 
         ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``FOLDER`` what ``fivesentences embed``
-        wrote, and ``NAME=...`` names any of these. The default name is that of the file, with as many folders before
-        it as it takes.
+        wrote, and ``NAME=...`` names any of these.
 
         Raises:
-            InputError: If an argument is malformed, or a name or a file is given twice.
+            InputError: If an argument is malformed, a name or a file is given twice, two models were embedded on other
+                captions, images or splits, the captions or their images are not those of the options, or the protocol
+                is about another data set or split.
         """
         if self.embeddings and len(arguments) != 2:
             raise InputError("--embeddings takes two files, IMAGES TEXTS; of several models, write IMAGES,TEXTS.")
         models = [_model(one) for one in ([",".join(arguments)] if self.embeddings else arguments)]
         if self.transposed and any(model.text for model in models):
-            raise InputError(
-                "--transposed is about a similarity; give image embeddings first, then those of the captions."
-            )
-        seen: dict[str, Model] = {}
-        for model in models:
-            if model.is_named and model.name in seen:
-                raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
-            if model.words in seen and not model.is_named:
-                cure = f"name the two, A={model.words} B={model.words}, if that is meant"
-                raise InputError("it is given twice", where=model.words, cure=cure)
-            seen |= {model.words: model, **({model.name: model} if model.is_named else {})}
-        named = []
-        for model in models:
-            same = [other._place.parts for other in models if other.name == model.name]
-            if len(same) > 1 and not model.is_named:
-                depth = next((n for n in range(1, 99) if len({part[-n:] for part in same}) == len(same)), 0)
-                model = replace(model, name="/".join(model._place.parts[-depth:]) if depth else model.words)
-            named.append(model)
-        return named
+            what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
+            raise InputError(what)
+        for at, model in enumerate(models):
+            for other in models[:at]:
+                if model.is_named and other.is_named and model.name == other.name:
+                    raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
+                if model.words == other.words and not model.is_named:
+                    cure = f"name the two, A={model.words} B={model.words}, if that is meant"
+                    raise InputError("it is given twice", where=model.words, cure=cure)
+        models = _with_unique_names(models)
+        folders = [model.folder for model in models if model.folder is not None]
+        if not folders:
+            return Given(models, self.captions, self.image_of_caption)
+        first, note = folders[0], folders[0].note
+        for other_folder in folders[1:]:
+            first.check_same(other_folder)
+        if self.captions is not None:
+            first.check_captions(read_captions(self.captions), self.captions)
+        if self.image_of_caption is not None:
+            pairing = read_pairing(self.image_of_caption, note["captions"])
+            if pairing_sha256(pairing) != note["image_of_caption_sha256"]:
+                what = f"it gives captions to other images than {first.path} does; leave it out."
+                raise InputError(what, where=self.image_of_caption)
+        for folder in folders:
+            _check_split(folder, protocol)
+        notes = list(dict.fromkeys(sentence for folder in folders for sentence in folder.sentences()))
+        if silent := [model.words for model in models if model.folder is None]:
+            notes.append(f"{', '.join(silent)}: nothing says which captions these are; {first.path} says its own.")
+        keys = ("dataset", "split", "captions_file", "captions_sha256", "image_of_caption_sha256")
+        pairing_file = self.image_of_caption or first.image_of_caption
+        return Given(models, self.captions or first.captions, pairing_file, notes, {key: note[key] for key in keys})
 
-    def gallery(
-        self,
-        model: Model,
-        scored: Scored,
-        protocol: Protocol | None,
-        *,
-        computed: Sequence[str],
-        more_rows: bool = False,
-    ) -> tuple[Gallery, list[str]]:
-        """Images, captions and phi, with the similarity of a model, and sentences on how it was computed.
+    def gallery(self, given: Given, protocol: Protocol | None, *, more_rows: bool = False) -> tuple[Gallery, list[str]]:
+        """Return images, captions and phi, with the similarity of the first model, and sentences on how it was made.
 
         Args:
-            model: The model.
-            scored: Which captions are scored.
+            given: The models.
             protocol: The protocol.
-            computed: Names of phi to compute from the captions.
             more_rows: As in ``read_gallery``.
         """
+        model = given.models[0]
         gallery, notes = read_gallery(
-            model.matrix,
-            model.text,
-            transposed=self.transposed,
-            image_of_caption=scored.image_of_caption,
-            protocol=protocol,
-            phis=self.phi or (),
-            captions=scored.captions,
-            more_rows=more_rows,
-        )
-        if computed:
-            if scored.captions is None:
+            model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
+            protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
+        )  # fmt: skip
+        if self.computed:
+            if given.captions is None:
                 raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            gallery = with_computed_phis(gallery, scored.captions, computed)
+            gallery = with_computed_phis(gallery, given.captions, self.computed)
         return gallery, notes
 
 
@@ -153,83 +172,49 @@ def _model(argument: str) -> Model:
         name, files = "", argument
     elif not name.strip() or not files:
         raise InputError(f"'{argument}' is no NAME=FILE; write, for example, mine=sims.npy.")
+    name = name.strip()
     if Path(files).is_dir():
         folder = EmbeddingFolder.open(files)
-        return Model(name.strip() or Path(files).resolve().name, folder.images, folder.vectors, bool(name), folder)
-    parts = [files] if Path(files).exists() else files.split(",")
-    if len(parts) > 2 or not all(parts):
+        return Model(name or Path(files).resolve().name, folder.images, folder.vectors, bool(name), folder)
+    parts = [Path(part) for part in ([files] if Path(files).exists() else files.split(","))]
+    if len(parts) > 2 or not files.strip(",") == files:
         raise InputError(
             f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "
             "FOLDER, which 'fivesentences embed' wrote; separate models by spaces."
         )
-    text = Path(parts[1]) if len(parts) == 2 else None
-    return Model(name.strip() or Path(parts[0]).stem, Path(parts[0]), text, bool(equals and name))
+    return Model(name or parts[0].stem, parts[0], parts[1] if len(parts) == 2 else None, bool(name))
 
 
-@dataclass(frozen=True)
-class Scored:
-    """Which captions and images are scored, as far as options and folders of embeddings say it.
-
-    Attributes:
-        captions: File of the captions; None if unknown.
-        image_of_caption: File with the image of each caption.
-        notes: Sentences on the models and on what was scored.
-        about: The same for JSON: dataset, split, captions_file, captions_sha256, image_of_caption_sha256.
-    """
-
-    captions: Path | None
-    image_of_caption: Path | None
-    notes: list[str] = field(default_factory=list)
-    about: dict[str, str | None] = field(default_factory=dict)
-
-
-def scored_by(models: Sequence[Model], inputs: Inputs, protocol: Protocol | None) -> Scored:
-    """What the models were embedded on, compared with the other options.
-
-    Raises:
-        InputError: If two models were embedded on other captions, images or splits, the captions or their images are
-            not those of the options, or the protocol is about another data set or split.
-    """
-    captions, image_of_caption = inputs.captions, inputs.image_of_caption
-    folders = [model.folder for model in models if model.folder is not None]
-    if not folders:
-        return Scored(captions, image_of_caption)
-    first = folders[0]
-    note = first.note
-    for other in folders[1:]:
-        first.check_same(other)
-    if captions is not None:
-        first.check_captions(read_captions(captions), captions)
-    if image_of_caption is not None:
-        pairing = read_pairing(image_of_caption, note["captions"])
-        if pairing_sha256(pairing) != note["image_of_caption_sha256"]:
-            raise InputError(
-                f"it gives captions to other images than {first.path} does; leave it out.", where=image_of_caption
-            )
-    if protocol is not None:
-        for folder in folders:
-            _check_split(folder, protocol)
-    notes = list(dict.fromkeys(sentence for folder in folders for sentence in folder.sentences()))
-    if silent := [model.words for model in models if model.folder is None]:
-        notes.append(f"{', '.join(silent)}: nothing says which captions these are; {first.path} says its own.")
-    keys = ("dataset", "split", "captions_file", "captions_sha256", "image_of_caption_sha256")
-    about = {key: note[key] for key in keys}
-    return Scored(captions or first.captions, image_of_caption or first.image_of_caption, notes, about)
+def _with_unique_names(models: Sequence[Model]) -> list[Model]:
+    """Give each model a unique name: its file name, with parent folders before it where needed."""
+    parts = {
+        model.words: (
+            model.matrix.absolute().with_suffix("") if model.folder is None else model.folder.path.resolve()
+        ).parts
+        for model in models
+    }
+    named = []
+    for model in models:
+        same = [parts[other.words] for other in models if other.name == model.name]
+        if len(same) > 1 and not model.is_named:
+            depth = next((n for n in range(1, 99) if len({part[-n:] for part in same}) == len(same)), 0)
+            model = replace(model, name="/".join(parts[model.words][-depth:]) if depth else model.words)
+        named.append(model)
+    return named
 
 
-def _check_split(folder: EmbeddingFolder, protocol: Protocol) -> None:
+def _check_split(folder: EmbeddingFolder, protocol: Protocol | None) -> None:
+    """Refuse embeddings of another data set or split than the protocol scores."""
+    if protocol is None:
+        return
     split, dataset = folder.note["split"], folder.note["dataset"]
     # Flickr8k and Flickr30K have test splits of the same size.
-    if dataset in ("flickr8k", "flickr30k", "coco") and dataset != protocol.dataset:
+    is_other = dataset in ("flickr8k", "flickr30k", "coco") and dataset != protocol.dataset
+    if is_other or split not in (None, "test"):
         raise InputError(
-            f"it holds embeddings of {dataset}, but --dataset {protocol.name} scores {protocol.words}",
+            f"it holds embeddings of {dataset if is_other else f'the split {split!r}'}, but --dataset {protocol.name} "
+            f"scores {protocol.words}",
             where=folder.path,
-            cure="name the data set that was embedded, or leave --dataset out",
-        )
-    if split not in (None, "test"):
-        raise InputError(
-            f"it holds embeddings of the split '{split}', but --dataset {protocol.name} scores the test split "
-            f"({protocol.words})",
-            where=folder.path,
-            cure="embed the test split, or leave --dataset out",
+            cure=f"{'name the data set that was embedded' if is_other else 'embed the test split'}, or leave --dataset "
+            "out",
         )

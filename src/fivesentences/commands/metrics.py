@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import json
+import json as json_module
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from fivesentences.commands.sheets import STDOUT, Sheet, show
+from fivesentences.config.metrics import METRIC_HEADINGS, METRICS, metric_rows
 from fivesentences.storage import check_writable, write_json
 
 
-def metrics(
-    json_out: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="write JSON instead; - is standard output")
-    ] = None,
-) -> None:
-    """List every metric that evaluate reports: what it measures, its unit, what it needs, and its source.
+def metrics(*, json: Path | None = None) -> None:
+    """List every metric that evaluate reports.
+
+    It says what each measures, its unit, what it needs, and its source.
+
+    Args:
+        json: Write JSON instead; - is standard output.
 
     Example:
 
         fivesentences metrics
     """
-    from fivesentences.config.metrics import METRIC_HEADINGS, METRICS, metric_rows
-
-    if json_out is not None:
-        content = [asdict(metric) for metric in METRICS.values()]
-        if str(json_out) == STDOUT:
-            print(json.dumps(content, indent=1, ensure_ascii=False))
-        else:
-            check_writable(json_out)
-            write_json(json_out, content)
-        return
-    show([Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())])
+    content = [asdict(metric) for metric in METRICS.values()]
+    if json is None:
+        show([Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())])
+    elif str(json) == STDOUT:
+        print(json_module.dumps(content, indent=1, ensure_ascii=False))
+    else:
+        check_writable(json)
+        write_json(json, content)

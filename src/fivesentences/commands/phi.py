@@ -5,48 +5,46 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Mirror, Out, Quiet
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
+from fivesentences.semantics import (
+    SEMANTIC_METRICS,
+    Tuples,
+    java,
+    read_phi_note,
+    read_top_k,
+    read_tuples,
+    write_phi,
+    write_top_k,
+)
+from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
+from fivesentences.semantics.phi_file import check_matrix, note_beside
+from fivesentences.semantics.registry import needs_tuples
+from fivesentences.semantics.top_k import check_store
 from fivesentences.storage import check_outputs, check_writable
-
-if TYPE_CHECKING:
-    from fivesentences.semantics import Tuples
 
 
 def _names(begun: str) -> list[str]:
-    """Names of phi, for the completion of the shell."""
-    from fivesentences.semantics import SEMANTIC_METRICS
-
+    """Return names of phi, for the completion of the shell."""
     return [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and name.startswith(begun)]
 
 
 def phi(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="METRIC", help="such as cider, spice, bleu4, rouge_l, cider-ptb", autocompletion=_names),
-    ],
-    captions: Annotated[Path, typer.Argument(metavar="CAPTIONS", help="UTF-8 text, one caption per line; or .json")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="the matrix, .npy; with --top-k a folder")],
-    per_image: Annotated[
-        int | None, typer.Option(min=1, help="captions per image, which stand together (default 5)")
-    ] = None,
-    image_of_caption: given.ImageOfCaption = None,
-    tuples: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="SPICE's tuples of parsed captions, .jsonl.gz; default: parse them for spice"
-        ),
-    ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, metavar="K", help="keep each caption's K best images")] = None,
-    mirror: Annotated[
-        Path | None, typer.Option(help="take CoreNLP from here, not from the network", envvar="FIVESENTENCES_MIRROR")
-    ] = None,
-    quiet: given.Quiet = False,
+    name: Annotated[str, typer.Argument(metavar="METRIC", autocompletion=_names)],
+    captions: Annotated[Path, typer.Argument(metavar="CAPTIONS")],
+    *,
+    out: Out,
+    per_image: Annotated[int | None, typer.Option(min=1)] = None,
+    image_of_caption: Path | None = None,
+    tuples: Path | None = None,
+    top_k: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
+    mirror: Mirror = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score every caption against every image by a semantic metric.
 
@@ -58,6 +56,17 @@ def phi(
     SPICE parses every distinct caption once, some 25 ms each on two cores,
     and keeps the result beside the matrix for the next time.
 
+    Args:
+        name: Such as cider, spice, bleu4, rouge_l, cider-ptb.
+        captions: UTF-8 text, one caption per line; or .json.
+        out: The matrix, .npy; with --top-k a folder.
+        per_image: Captions per image, which stand together; default 5.
+        image_of_caption: Index of each caption's image, from 0, one per line.
+        tuples: SPICE's tuples of parsed captions, .jsonl.gz; default: parse them for spice.
+        top_k: Keep each caption's K best images.
+        mirror: Take CoreNLP from here, not from the network.
+        quiet: No progress bar, and nothing about what was written.
+
     Examples:
 
         fivesentences phi cider captions.txt -o cider.npy
@@ -66,43 +75,34 @@ def phi(
 
         fivesentences phi cider many.txt -o cider.top100 --top-k 100
     """
-    from fivesentences.semantics import read_phi_note, read_top_k, read_tuples, write_phi, write_top_k
-    from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
-    from fivesentences.semantics.phi_file import check_matrix, note_beside
-    from fivesentences.semantics.registry import needs_tuples
-    from fivesentences.semantics.top_k import check_store
-
     started = time.monotonic()
-    check_outputs(
-        {"--out": out} | ({"the note beside --out": note_beside(out)} if top_k is None else {}),
-        reads := (captions, image_of_caption, tuples),
-    )
-    for path in reads:
-        if top_k is not None and path is not None and path.resolve().is_relative_to(out.resolve()):
-            raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
+    reads = (captions, image_of_caption, tuples)
     if top_k is None:
+        check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
         check_writable(out)
     else:
+        check_outputs({"--out": out}, reads)
+        for path in reads:
+            if path is not None and path.resolve().is_relative_to(out.resolve()):
+                raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
         check_store(name, out, top_k)
         check_writable(out / "note.json")
+    if per_image is not None and image_of_caption is not None:
+        raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
     texts = read_captions(captions)
     if image_of_caption is None:
         pairing = equal_pairing(captions, len(texts), per_image or 5)
-    elif per_image is None:
+    else:
         pairing = read_pairing(image_of_caption, len(texts))
-    else:
-        raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
-    made_of = None
-    if not needs_tuples(name):
-        if tuples is not None:
-            raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
-    elif tuples is not None:
-        made_of = read_tuples(tuples, texts)
-    else:
-        with quietly(quiet):
-            made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
+    if tuples is not None and not needs_tuples(name):
+        raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     with quietly(quiet):
+        made_of = None
+        if tuples is not None:
+            made_of = read_tuples(tuples, texts)
+        elif needs_tuples(name):
+            made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
         if top_k is None:
             write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
             note, kind = read_phi_note(out), "float32"
@@ -117,15 +117,12 @@ def phi(
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:
-    """The tuples that an earlier call kept, or else parsed now and kept."""
-    from fivesentences.semantics import read_tuples
-    from fivesentences.semantics.java import parse_captions
-
+    """Return the tuples that an earlier call kept, or else parse the captions and keep them."""
     if beside.exists():
         try:
             return read_tuples(beside, captions)
         except InputError as error:
             print(f"{error} The captions are parsed again.", file=sys.stderr)
     beside.parent.mkdir(parents=True, exist_ok=True)
-    parse_captions(captions, beside, mirror=mirror)
+    java.parse_captions(captions, beside, mirror=mirror)
     return read_tuples(beside, captions)

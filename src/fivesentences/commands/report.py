@@ -7,16 +7,21 @@ from typing import Annotated
 
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Quiet
+from fivesentences.corpus import Photographs
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors
+from fivesentences.paper.context import Context
+from fivesentences.paper.manifest import differences_from, read_manifest
+from fivesentences.paper.rendering import write_exhibit
+from fivesentences.plan.plan import plan_of, scale_of
 
 
 def report(
-    scale: Annotated[Path, typer.Argument(metavar="SCALE.yaml", help="a scale")] = Path("config/demo.yaml"),
-    check: Annotated[
-        bool, typer.Option("--check", help="write nothing; fail if files or settings are not those of the manifest")
-    ] = False,
-    quiet: given.Quiet = False,
+    scale: Annotated[Path, typer.Argument(metavar="SCALE.yaml")] = Path("config/demo.yaml"),
+    *,
+    check: bool = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write the tables and figures of a scale again, from results that `dvc pull` fetched.
 
@@ -25,49 +30,42 @@ def report(
     --check compares the SHA-256 of numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
+    Args:
+        scale: A scale.
+        check: Write nothing; fail if files or settings are not those of the manifest.
+        quiet: Say nothing about what was written.
+
     Examples:
 
         fivesentences report config/demo.yaml --check
 
         fivesentences report config/demo.yaml
     """
-    from fivesentences.corpus import Photographs
-    from fivesentences.documents import read_yaml
-    from fivesentences.paper.context import Context
-    from fivesentences.paper.manifest import differences_from, read_manifest
-    from fivesentences.paper.rendering import write_exhibit
-    from fivesentences.plan.plan import plan_of, scale_of
-
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
+    said = []
     if check:
-        found = differences_from(read_manifest(plan.places.manifest(name)), plan.scale)
-        if found:
+        if found := differences_from(read_manifest(plan.places.manifest(name)), plan.scale):
             raise InputErrors([InputError(sentence) for sentence in found])
-        if not quiet:
-            print("Files and settings are those of the manifest.")
-        return
-    kept = []
-    for exhibit in (*plan.tables, *plan.figures):
-        rule, kind, suffix = (
-            ("make_table", "table", "html") if exhibit in plan.tables else ("plot_figure", "figure", "png")
-        )
+        said.append("Files and settings are those of the manifest.")
+    for exhibit in (*plan.tables, *plan.figures) if not check else ():
+        is_table = exhibit in plan.tables
+        rule, kind, suffix = ("make_table", "table", "html") if is_table else ("plot_figure", "figure", "png")
         wildcards = {"scale": name, kind: exhibit}
         inputs, params = plan.inputs_of(rule, **wildcards), plan.params_of(rule, **wildcards)
         numbers, archives = inputs["numbers"], inputs.get("photographs", [])
         assert isinstance(numbers, list) and isinstance(archives, list)
-        absent = [path for path in numbers if not path.exists()]
-        if absent:
+        if absent := [path for path in numbers if not path.exists()]:
             raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
         if any(not path.exists() for path in archives):
-            kept.append(exhibit)
+            said.append(f"kept as fetched, since its photographs are not here: {exhibit}")
             continue
         photographs = {params["pictured"]: Photographs(*archives)} if archives else {}
-        study = exhibit.partition("/")[0]
+        study, _, own_name = exhibit.partition("/")
         context = Context(study, plan.studies[study], plan.scale, Path(params["folder"]), photographs)
-        stem = plan.places.exhibit(name, exhibit, suffix).with_suffix("")
-        write_exhibit(context.study.exhibit(exhibit.partition("/")[2]), context, numbers, stem)
+        made = plan.places.exhibit(name, exhibit, suffix)
+        write_exhibit(context.study.exhibit(own_name), context, numbers, made.with_suffix(""))
         if not quiet:
-            print(plan.places.exhibit(name, exhibit, suffix))
-    for exhibit in kept if not quiet else ():
-        print(f"kept as fetched, since its photographs are not here: {exhibit}")
+            print(made)
+    for sentence in said if not quiet else ():
+        print(sentence)

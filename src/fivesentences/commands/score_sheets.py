@@ -14,146 +14,119 @@ from fivesentences.metrics import Evaluation
 from fivesentences.metrics.values import KEYS
 
 ALPHA = 0.05
-Key = tuple[Any, ...]
-SIDES = ("i2t", "t2i")
+ORDER = ("i2t", "t2i", "both", "sum")  # of columns
 STUB = ("metric", "phi", "GT", "m", "variant")
 GROUND_TRUTH = "GT: ground truth, the query's own items."
 FORMULAS = {"released": "released formulas (of the authors' code)", "paper": "formulas of the paper"}
-Cells = dict[tuple[str, ...], dict[tuple[str, str], str]]  # rows by their stub, numbers by group and heading
+# By what names a row: its place, its m, and its cells by group and heading.
+Rows = dict[tuple[str, ...], tuple[int, int, dict[tuple[str, str], str]]]
 
 
 def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
-    """Up to three tables: cut-offs beside each other in a group per direction, other numbers, and fractions.
-
-    Args:
-        result: The numbers; ``about["similarity"]`` names the file.
-        notes: Further sentences below the last table.
-    """
-    about = result.about
-    found = tables([(value, "", number(value["value"], metric_decimals(value))) for value in result.values])
-    return titled(found, _title(about), [*notes_of(result), *notes])
+    """Return up to three tables of one model; ``about["similarity"]`` names its file."""
+    found = tables([(value, "", number(value["value"], decimals(value))) for value in result.values])
+    return titled(found, sized(result.about["similarity"], result.about), [*notes_of(result), *notes])
 
 
-def metric_decimals(value: Mapping[str, Any]) -> int:
-    """Digits after the point of a number."""
+def decimals(value: Mapping[str, Any]) -> int:
+    """Return how many digits after the point a number is shown with."""
     return metric_of(value["metric"]).decimals
 
 
 def notes_of(result: Evaluation) -> list[str]:
-    """Sentences on galleries, units and formulas."""
+    """Return sentences on galleries, units and formulas."""
     below = [rules(result.about), units({value["metric"] for value in result.values})]
-    semantic = [value for value in result.values if metric_of(value["metric"]).name in ("N@k", "SR@k")]
-    if formulas := sorted({value["formula"] for value in semantic}):
-        below.append(f"N and SR: {' and '.join(FORMULAS[name] for name in reversed(formulas))}; {GROUND_TRUTH}")
+    semantic = {v["formula"] for v in result.values if metric_of(v["metric"]).name in ("N@k", "SR@k")}
+    if semantic:
+        formulas = [FORMULAS[name] for name in sorted(semantic, reverse=True)]
+        below.append(f"N and SR: {' and '.join(formulas)}; {GROUND_TRUTH}")
     return below
 
 
 def titled(found: Sequence[Sheet], title: str, notes: Sequence[str]) -> list[Sheet]:
-    """Sheets with a title above the first and notes below the last."""
-    first, last = found[0], found[-1]
-    return [
-        replace(sheet, title=title if sheet is first else "", notes=notes if sheet is last else []) for sheet in found
-    ]
+    """Return the sheets with a title above the first and notes below the last."""
+    first, *others = found
+    *before, last = [replace(first, title=title), *others]
+    return [*before, replace(last, notes=notes)]
 
 
 def tables(entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str = "") -> list[Sheet]:
-    """Up to three tables, without title and notes.
+    """Return up to three tables: cut-offs beside each other in a group per direction, other numbers, and fractions.
 
     Args:
         entries: The key of a number, what it is of (such as a model), and its text.
-        heading: Header of the column that names the models.
+        heading: Header of the column that says what it is of.
     """
-    at_k: Cells = {}
-    single: Cells = {}
-    fractions: Cells = {}
     semantic = {key["formula"] for key, _, _ in entries if metric_of(key["metric"]).name in ("N@k", "SR@k")}
-    with_formula = len(semantic) > 1
-
-    def row_of(value: Mapping[str, Any]) -> tuple[str, ...]:
-        return _stub({**value, "m": 0}, parse_metric(value["metric"]).family, with_formula)
-
-    place = {row_of(key): at for at, (key, _, _) in reversed(list(enumerate(entries)))}
-    for value, of, shown in sorted(entries, key=lambda one: (place[row_of(one[0])], one[0]["m"])):  # smallest m first
-        named = parse_metric(value["metric"])
-        metric, side = named.metric, ("", value["direction"] or "both")
-
-        def row(cells: Cells, name: str, value: Mapping[str, Any] = value, of: str = of) -> dict[tuple[str, str], str]:
-            return cells.setdefault((*_stub(value, name, with_formula), of), {})
-
+    first: dict[tuple[str, ...], int] = {}  # place of each metric and variant
+    at_k: Rows = {}
+    single: Rows = {}
+    fractions: Rows = {}
+    for key, of, text in entries:
+        named = parse_metric(key["metric"])
+        metric = named.metric
+        rows, name, column = single, key["metric"], ("", key["direction"] or "both")
         if metric.decimals > 2:
-            row(fractions, value["metric"])[side] = shown
+            rows = fractions
         elif named.cutoff is not None and not metric.is_hubness:
-            row(at_k, named.family)[value["direction"], f"@{named.cutoff}"] = shown
+            rows, name, column = at_k, named.family, (key["direction"], f"@{named.cutoff}")
         elif metric.name in SUMS:  # in the last column of the row that it sums
-            row(at_k, SUMS[metric.name])["", "sum"] = shown
-        else:
-            row(single, value["metric"])[side] = shown
-    ks = sorted({int(name[1:]) for row in at_k.values() for side, name in row if side})
+            rows, name, column = at_k, SUMS[metric.name], ("", "sum")
+        variant = _stub({**key, "m": 0}, named.family, len(semantic) > 1)
+        row = (*_stub(key, name, len(semantic) > 1), of)
+        rows.setdefault(row, (first.setdefault(variant, len(first)), key["m"], {}))[2][column] = text
     found = []
-    both = [("", name) for name in (*SIDES, "both")]
-    stub_headings = (*STUB, heading)
-    for cells, columns in (
-        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")]),
-        (single, both),
-        (fractions, both),
-    ):
-        present = [column for column in columns if any(column in row for row in cells.values())]
-        used = [at for at in range(len(stub_headings)) if any(stub[at] for stub in cells)]
-        rows = [[*(stub[at] for at in used), *(row.get(at, "") for at in present)] for stub, row in cells.items()]
-        if rows:
-            found.append(Sheet([stub_headings[at] for at in used], present, rows))
+    for rows in filter(None, (at_k, single, fractions)):
+        columns = sorted({column for *_, cells in rows.values() for column in cells}, key=_place)
+        used = [at for at in range(len(STUB) + 1) if any(row[at] for row in rows)]
+        ordered = sorted(rows.items(), key=lambda row: row[1][:2])  # smallest m first
+        lines = [[*(row[at] for at in used), *(cells.get(one, "") for one in columns)] for row, (*_, cells) in ordered]
+        found.append(Sheet([(*STUB, heading)[at] for at in used], columns, lines))
     return found
 
 
+def _place(column: tuple[str, str]) -> tuple[int, int]:
+    group, name = column
+    return ORDER.index(group or name), int(name[1:]) if group else 0
+
+
 def rules(about: Mapping[str, Any]) -> str:
-    """A sentence on what the queries are, how the galleries were made, and ties."""
+    """Return a sentence on what the queries are, how the galleries were made, and ties."""
     return f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."
 
 
 def sized(name: str, about: Mapping[str, Any]) -> str:
-    """What was given, with its size."""
-    return f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    """Return what was scored, its size, and that of a gallery where it differs."""
+    title = f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["file_images"] == about["images"]:
+        return title
+    several = f"mean of {about['galleries']} galleries of" if about["galleries"] > 1 else "scored:"
+    return f"{title}; {several} {about['images']:,} images, {about['captions']:,} captions"
 
 
 def units(metrics: Collection[str]) -> str:
-    """A sentence on the units of metrics, of which most are percentages."""
+    """Return a sentence on the units of metrics, of which most are percentages."""
     order = list(METRICS)
     names = sorted(metrics, key=lambda name: (order.index(metric_of(name).name), name))
-    parts = []
-    for unit, words in UNITS.items():
-        of_unit = [name for name in names if metric_of(name).unit == unit]
-        if of_unit and unit != "percent":
-            parts.append(f"{', '.join(of_unit)}: {words}")
+    by_unit = {words: [name for name in names if metric_of(name).unit == unit] for unit, words in UNITS.items()}
+    parts = [f"{', '.join(of)}: {words}" for words, of in by_unit.items() if of and words != UNITS["percent"]]
     return f"In percent, except {'; '.join(parts)}." if parts else "In percent."
 
 
 def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
-    """A tidy table whose first columns say what each row is of, so that tables of several models can be joined."""
-    labels = {name: [value] * len(frame) for name, value in about.items()}
+    """Return a tidy table whose first columns say what each row is of, so that tables of models can be joined."""
     rest = frame.drop(columns=[name for name in about if name in frame.columns])
-    for at, (name, values) in enumerate(labels.items()):
-        rest.insert(at, name, values)
+    for at, (name, value) in enumerate(about.items()):
+        rest.insert(at, name, [value] * len(rest))
     return rest
 
 
-def _title(about: Mapping[str, Any]) -> str:
-    """The file and its size, and that of a gallery where it differs."""
-    title = sized(about["similarity"], about)
-    if about["file_images"] == about["images"]:
-        return title
-    gallery = f"{about['images']:,} images, {about['captions']:,} captions"
-    several = about["galleries"] > 1
-    return f"{title}; mean of {about['galleries']} galleries of {gallery}" if several else f"{title}; scored: {gallery}"
-
-
 def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, ...]:
-    """The cells that name a row, in the order of ``STUB``; the last one is the rest of the variant in words."""
+    """Return the cells that name a row, in the order of ``STUB``; the last one is the rest of the variant in words."""
     words = [value["formula"]] if value["formula"] and with_formula and metric != "ASP" else []
     words += [value[key] for key in ("style", "weighting", "discount") if value[key] not in ("", "recall", "hard")]
-    if metric == "ASP":
-        words.append(f"ties by {value['formula']}")
-    m = str(value["m"] or "")
-    return metric, value["phi"], value["ground_truth"], m, ", ".join(words)
+    words += [f"ties by {value['formula']}"] if metric == "ASP" else []
+    return metric, value["phi"], value["ground_truth"], str(value["m"] or ""), ", ".join(words)
 
 
 # --- several models -----------------------------------------------------------------------------------------
@@ -162,7 +135,7 @@ def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[st
 def model_sheets(
     models: Mapping[str, Evaluation], tests: pd.DataFrame | None, against: str | None, notes: Sequence[str]
 ) -> list[Sheet]:
-    """One row per metric and model, the best in bold; then one row per metric and pair of models.
+    """Return one row per metric and model, the best in bold; then one row per metric and pair of models.
 
     Args:
         models: Evaluations by name, of the same images and captions.
@@ -170,35 +143,45 @@ def model_sheets(
         against: The model with which the others were compared; None for every pair.
         notes: Further sentences.
     """
-    results = list(models.values())
-    marked = set() if tests is None else _different(models, tests, against)
+    names, first = list(models), next(iter(models.values()))
+    records = [] if tests is None else tests.to_dict("records")
+    p_of = {(_key(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
     entries = []
-    for same in zip(*(result.values for result in results), strict=True):
-        best = best_of([value["value"] for value in same], same[0]["metric"])
-        for at, (name, value) in enumerate(zip(models, same, strict=True)):
-            text = number(value["value"], metric_decimals(value))
-            text += "*" if text and (_key(value), name) in marked else ""
-            entries.append((value, name, Best(text) if at in best else text))
-    about = results[0].about
-    size = f"{len(models)} models: {about['file_images']:,} images, {about['file_captions']:,} captions"
-    if about["file_images"] != about["images"]:
-        size += f"; scored in galleries of {about['images']:,} images, {about['captions']:,} captions"
-    bold = "Bold: the best of the models, and what equals it."
+    for same in zip(*(result.values for result in models.values()), strict=True):
+        best = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
+        reference = {against} if against else best
+        for name, value in zip(names, same, strict=True):
+            text = number(value["value"], decimals(value))
+            p = [p_of.get((_key(value), frozenset((name, other))), 1.0) for other in reference - {name}]
+            text += "*" if text and name not in reference and min(p, default=1.0) < ALPHA else ""
+            entries.append((value, name, Best(text) if name in best else text))
+    below = [*notes_of(first), "Bold: the best of the models, and what equals it."]
     if tests is None:
-        return titled(tables(entries, "model"), size, [*notes_of(results[0]), bold, *notes])
+        return titled(tables(entries, "model"), sized(f"{len(models)} models", first.about), [*below, *notes])
     than = f"'{against}'" if against else "the best"
-    bold += f" *: differs from {than}, p < {ALPHA:g} after Holm's correction."
+    below[-1] += f" *: differs from {than}, p < {ALPHA:g} after Holm's correction."
     tested = set(tests["metric"])
-    if untested := dict.fromkeys(value["metric"] for value in results[0].values if value["metric"] not in tested):
-        bold += f" Not tested: {', '.join(untested)}."
+    if untested := dict.fromkeys(value["metric"] for value in first.values if value["metric"] not in tested):
+        below[-1] += f" Not tested: {', '.join(untested)}."
     return [
-        *titled(tables(entries, "model"), size, [*notes_of(results[0]), bold]),
-        *_comparisons(tests, notes),
+        *titled(tables(entries, "model"), sized(f"{len(models)} models", first.about), below),
+        *_comparisons(tests, records, notes),
     ]
 
 
+def best_of(values: Sequence[float], metric: str) -> set[int]:
+    """Return which values are the best; none if no direction is better, or all are equal."""
+    better = metric_of(metric).better
+    finite = [value for value in values if value == value]
+    if better == "neither" or not finite:
+        return set()
+    best = max(finite) if better == "higher" else min(finite)
+    found = {at for at, value in enumerate(values) if value == best}
+    return set() if len(found) == len(values) else found
+
+
 def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None) -> dict[str, Any]:
-    """The same for JSON: the numbers of each model, and the tests where there are any."""
+    """Return the same for JSON: the numbers of each model, and the tests where there are any."""
     content: dict[str, Any] = {
         "models": [
             {"model": name, "similarity": result.about["similarity"], "values": result.values}
@@ -211,55 +194,43 @@ def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | No
     return content
 
 
-def best_of(values: Sequence[float], metric: str) -> set[int]:
-    """Which values are the best; none if no direction is better, or all are equal."""
-    better = metric_of(metric).better
-    finite = [value for value in values if value == value]
-    if better == "neither" or not finite:
-        return set()
-    best = max(finite) if better == "higher" else min(finite)
-    found = {at for at, value in enumerate(values) if value == best}
-    return set() if len(found) == len(values) else found
-
-
-def tidy_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None, labels: Mapping[str, Any]) -> Any:
-    """One row per number and model, and one per comparison: there ``against`` names the other model.
+def tidy_of_models(
+    models: Mapping[str, Evaluation], tests: pd.DataFrame | None, labels: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return one row per number and model, and one per comparison: there ``against`` names the other model.
 
     Args:
         models: Evaluations by name.
         tests: Comparisons; None if there are none.
-        labels: Columns that say what a number is of: by name a value, or a dictionary of one per model.
+        labels: Columns that say what a number is of, in addition to model and file.
     """
-    parts = []
-    for name, result in models.items():
-        own = {key: value[name] if isinstance(value, dict) else value for key, value in labels.items()}
-        parts.append(labelled(result.tidy(), {"model": name, **own}))
-    if tests is not None:
-        of_tests = tests.rename(columns={"a": "value", "b": "value_against"})
-        for key, value in labels.items():
-            of_tests[key] = of_tests["model"].map(value) if isinstance(value, dict) else value
-        parts.append(of_tests)
-        columns = ["value_against", "difference", "low", "high", "p", "p_holm", "p_holm_all", "n", "clusters"]
-        joined = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-        joined[["n", "clusters"]] = joined[["n", "clusters"]].astype("Int64")
-        first = [name for name in parts[0].columns if name != "value"]
-        return joined[[first[0], "against", *first[1:], "value", *columns]]
-    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+    files = {name: result.about["similarity"] for name, result in models.items()}
+    parts = [
+        pd.DataFrame(labelled(result.tidy(), {"model": name, "file": files[name], **labels}))
+        for name, result in models.items()
+    ]
+    if tests is None:
+        return pd.concat(parts, ignore_index=True)
+    first = [name for name in parts[0].columns if name not in ("model", "value")]
+    of_tests = pd.DataFrame(tests.rename(columns={"a": "value", "b": "value_against"}))
+    joined = pd.concat([*parts, of_tests.assign(**labels, file=of_tests["model"].map(files))], ignore_index=True)
+    joined[["n", "clusters"]] = joined[["n", "clusters"]].astype("Int64")
+    columns = ["value_against", "difference", "low", "high", "p", "p_holm", "p_holm_all", "n", "clusters"]
+    return joined[["model", "against", *first, "value", *columns]]
 
 
-def _comparisons(tests: pd.DataFrame, notes: Sequence[str]) -> list[Sheet]:
-    """Differences, each with its adjusted p."""
+def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], notes: Sequence[str]) -> list[Sheet]:
+    """Return differences, each with its adjusted p."""
     entries: list[tuple[Mapping[str, Any], str, str]] = []
-    for row in _records(tests):
-        difference = f"{row['difference']:+.{metric_decimals(row)}f}"
-        text = f"{difference} ({p_in_words(row['p_holm']).removeprefix('0')})"
+    for row in records:
+        text = f"{row['difference']:+.{decimals(row)}f} ({p_in_words(row['p_holm']).removeprefix('0')})"
         entries.append((row, f"{row['model']} - {row['against']}", Best(text) if row["p_holm"] < ALPHA else text))
-    n_tests, pairs, metrics = len(tests), tests.attrs["pairs"], tests.attrs["metrics"]
-    flips = tests.attrs["resamples"]
+    pairs, metrics, flips = (tests.attrs[name] for name in ("pairs", "metrics", "resamples"))
     corrected = f"with Holm's correction for the {pairs} pairs of models, not for" if pairs > 1 else "not adjusted for"
     below = [
         f"Differences, and p in brackets, {corrected} the {metrics} metrics; bold: p < {ALPHA:g}. --csv and --json "
-        f"have intervals, p without correction, and p with Holm's correction for all {n_tests:,} tests (p_holm_all).",
+        "have intervals, p without correction, and p with Holm's correction for all "
+        f"{len(tests):,} tests (p_holm_all).",
         f"Paired permutation tests, {flips:,} sign flips; {int(tests['clusters'].iloc[0]):,} "
         "images, each with its captions, are the clusters.",
         *notes,
@@ -269,32 +240,10 @@ def _comparisons(tests: pd.DataFrame, notes: Sequence[str]) -> list[Sheet]:
     return titled(tables(entries, "difference"), "", below)
 
 
-def _different(models: Mapping[str, Evaluation], tests: pd.DataFrame, against: str | None) -> set[tuple[Key, str]]:
-    """Numbers that differ from those of the best model, or of the one with which all are compared."""
-    found = set()
-    best: dict[Key, set[str]] = {}
-    names = list(models)
-    for same in zip(*(result.values for result in models.values()), strict=True):
-        best[_key(same[0])] = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
-    for row in _records(tests):
-        if row["p_holm"] >= ALPHA:
-            continue
-        key = _key(row)
-        reference = {against} if against else best.get(key, set())
-        for one, other in ((row["model"], row["against"]), (row["against"], row["model"])):
-            if other in reference and one not in reference:
-                found.add((key, one))
-    return found
-
-
-def _records(tests: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in tests.to_dict("records")]
-
-
 def p_in_words(p: float) -> str:
-    """A p-value with four decimals."""
+    """Return a p-value with four decimals."""
     return "<.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def _key(value: Mapping[str, Any]) -> Key:
+def _key(value: Mapping[Any, Any]) -> tuple[Any, ...]:
     return tuple(value[key] for key in KEYS)

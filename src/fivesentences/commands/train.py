@@ -3,53 +3,37 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fivesentences.commands import arguments as given
+from fivesentences.commands.arguments import Device, Quiet
 from fivesentences.commands.sheets import quietly
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import check, extended
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, need
+from fivesentences.plan.places import Places
+from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.storage import check_writable
-
-if TYPE_CHECKING:
-    from fivesentences.plan.places import Places
-    from fivesentences.plan.plan import Plan
-    from fivesentences.study.runs import PlacedRun, RunSpec
+from fivesentences.study.runs import RunFile, RunSpec
 
 
 def train(
-    what: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN.yaml|SCALE.yaml",
-            help="settings of a run, its run.yaml, or a scale (config/*.yaml) with all its runs",
-        ),
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="of a single run; default: below --results")
-    ] = None,
-    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="of a single run: its corpus, .parquet")] = None,
-    features: Annotated[Path | None, typer.Option(metavar="FILE", help="of a single run: its features")] = None,
-    phi: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="of a single run: phi of training captions that the loss reads"),
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN", help="of a scale: runs whose name fits, such as '*/cvse*'")
-    ] = None,
-    results: Annotated[Path, typer.Option(metavar="FOLDER", help="where the workflow keeps its results")] = Path(
-        "results"
-    ),
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto")] = "cpu",
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="also write TensorBoard events into the folder of a run")
-    ] = False,
-    list_only: Annotated[bool, typer.Option("--list", help="list the runs, train none")] = False,
-    quiet: given.Quiet = False,
+    what: Annotated[Path, typer.Argument(metavar="RUN.yaml|SCALE.yaml")],
+    *,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    corpus: Path | None = None,
+    features: Path | None = None,
+    phi: Annotated[list[str] | None, typer.Option(metavar="NAME=FILE")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="PATTERN")] = None,
+    results: Path = Path("results"),
+    device: Device = "cpu",
+    tensorboard: bool = False,
+    list_only: Annotated[bool, typer.Option("--list")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train one run, or every run of a scale; what was stopped is resumed.
 
@@ -61,24 +45,28 @@ def train(
     code are the same; remove its finished.json to train it again. The workflow
     finds the runs below --results.
 
+    Args:
+        what: Settings of a run, its run.yaml, or a scale (config/*.yaml) with all its runs.
+        out: Folder of a single run; default: below --results.
+        corpus: Corpus of a single run, .parquet.
+        features: Features of a single run.
+        phi: Phi of training captions that the loss of a single run reads.
+        only: Runs of a scale whose name fits, such as '*/cvse*'.
+        results: Folder where the workflow keeps its results.
+        device: Where models are trained.
+        tensorboard: Also write TensorBoard events into the folder of a run.
+        list_only: List the runs, train none.
+        quiet: No progress bar.
+
     Examples:
 
         fivesentences train results/training/SOME/RUN/run.yaml --out again
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config.datasets import Catalogue
-    from fivesentences.config.reading import check, extended
-    from fivesentences.documents import read_yaml
-    from fivesentences.plan.places import Places
-    from fivesentences.plan.plan import plan_of, scale_of
-    from fivesentences.study.runs import RunSpec
-
-    if not list_only:
-        need("torch", "train", "training")
-        need("safetensors", "train", "training")
-    given = read_yaml(what)
-    content = extended(given, what)
+    for package in ("torch", "safetensors") if not list_only else ():
+        need(package, "train", "training")
+    content = extended(given := read_yaml(what), what)
     places = Places(results)
     if not isinstance(content, dict):
         raise InputError(
@@ -86,7 +74,7 @@ def train(
             where=what,
             cure="give a scale (its first keys are scale, title, roles, datasets) or a run (dataset, features, model)",
         )
-    if isinstance(content, dict) and "scale" in content:
+    if "scale" in content:
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
@@ -96,20 +84,12 @@ def train(
         if list_only:
             print("\n".join(names))
             return
-        specs = {name: plan.runs[name] for name in names if name in plan.runs}
-        subspaces = _subspace_jobs([name for name in names if name in plan.subspaces.runs], plan)
-        _check_inputs(plan.read_by(specs.values()), plan, what)
-        _check_inputs(dict.fromkeys(path for job in subspaces for path in job.read), plan, what)
         with quietly(quiet):
-            if specs:
-                _train_all(specs, plan, device, tensorboard or scale.training.tensorboard)
-            _train_subspaces(subspaces)
+            _train_scale(plan, names, what, device, tensorboard or scale.training.tensorboard)
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
-    if isinstance(content, dict) and "run" in content:
-        from fivesentences.study.runs import RunFile
-
+    if "run" in content:
         noted = check(RunFile, content, str(what))
         spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
     else:
@@ -117,72 +97,43 @@ def train(
     if list_only:
         print(spec.name)
         return
-    phi_files, folder = _named(phi), out or places.run(spec.name)
+    folder = out or places.run(spec.name)
+    files = _phi_files(places, spec) | dict(map(_named, phi or ()))
     check_writable(folder / "run.yaml")
+    corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
     with quietly(quiet):
-        _train_one(spec, folder, corpus, features, phi_files, places, device, tensorboard)
+        _train([(spec, folder, corpus, features, files)], device, tensorboard)
 
 
-def _train_one(
-    spec: RunSpec,
-    folder: Path,
-    corpus: Path | None,
-    features: Path | None,
-    phi_files: dict[str, Path],
-    places: Places,
-    device: str,
-    tensorboard: bool,
-) -> None:
-    from fivesentences.training import Run, train_runs
+def _train(runs: Iterable[tuple[Any, ...]], device: str, tensorboard: bool) -> None:
+    from fivesentences.training import Run, train_runs  # needs torch
 
-    corpus = corpus or places.corpus(spec.dataset)
-    features = features or _features(places, spec)
-    files = _phi_files(places, spec) | phi_files
-    train_runs([Run(spec, folder, corpus, features, files)], device=device, tensorboard=tensorboard)
+    train_runs([Run(*run) for run in runs], device=device, tensorboard=tensorboard)
 
 
-def _train_all(specs: Mapping[str, RunSpec], plan: Plan, device: str, tensorboard: bool) -> None:
-    from fivesentences.training import Run, train_runs
-
-    places = plan.places
-    runs = [
-        Run(spec, places.run(name), places.corpus(spec.dataset), plan.features_of(spec), _phi_files(places, spec))
-        for name, spec in specs.items()
-    ]
-    train_runs(runs, device=device, tensorboard=tensorboard)
-
-
-@dataclass(frozen=True)
-class _SubspaceJob:
-    """Some runs of category retrieval on one division of some documents, and what they read."""
-
-    runs: list[PlacedRun]
-    documents: Path
-    image: Path
-    text: Path | None
-
-    @property
-    def read(self) -> list[Path]:
-        divisions = dict.fromkeys(run.division for run in self.runs)
-        return [self.documents, self.image, *([] if self.text is None else [self.text]), *divisions]
-
-
-def _subspace_jobs(names: Sequence[str], plan: Plan) -> list[_SubspaceJob]:
-    """The runs by the jobs of the workflow, whose runs share documents and division."""
-    found = []
-    for job in plan.subspaces.jobs_of(names):
+def _train_scale(plan: Plan, names: Sequence[str], scale: Path, device: str, tensorboard: bool) -> None:
+    """Train runs of matching, and then those of category retrieval by the jobs of the workflow."""
+    places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
+    jobs = []
+    for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
         inputs = plan.inputs_of("train_subspaces", subspace_job=job)
-        (documents, image), text = (Path(str(inputs[key])) for key in ("documents", "image")), inputs["text"]
+        text = inputs["text"] if isinstance(inputs["text"], list) else [inputs["text"]]
         runs = [plan.subspaces.placed(run) for run in plan.subspaces.jobs[job].runs if run in names]
-        found.append(_SubspaceJob(runs, documents, image, next(iter(text if isinstance(text, list) else [text]), None)))
-    return found
+        jobs.append((runs, Path(str(inputs["documents"])), Path(str(inputs["image"])), next(iter(text), None)))
+    _check_inputs(plan.read_by(specs), plan, scale)
+    for runs, *files in jobs:
+        _check_inputs([*filter(None, files), *(run.division for run in runs)], plan, scale)
+    if specs:
+        folders = [
+            (one, places.run(one.name), places.corpus(one.dataset), plan.features_of(one), _phi_files(places, one))
+            for one in specs
+        ]
+        _train(folders, device, tensorboard)
+    if jobs:
+        from fivesentences.training.subspaces.run import train_subspaces  # needs torch
 
-
-def _train_subspaces(jobs: Sequence[_SubspaceJob]) -> None:
-    from fivesentences.training.subspaces.run import train_subspaces
-
-    for job in jobs:
-        train_subspaces(job.runs, documents=job.documents, image=job.image, text=job.text)
+        for runs, documents, image, text_file in jobs:
+            train_subspaces(runs, documents=documents, image=image, text=text_file)
 
 
 def _check_inputs(files: Iterable[Path], plan: Plan, scale: Path) -> None:
@@ -193,7 +144,7 @@ def _check_inputs(files: Iterable[Path], plan: Plan, scale: Path) -> None:
     Raises:
         InputError: If one is missing; how the workflow makes it.
     """
-    missing = [path for path in files if path.suffix != ".npz" and not path.is_file()]
+    missing = [path for path in dict.fromkeys(files) if path.suffix != ".npz" and not path.is_file()]
     if missing:
         more = f" (and {len(missing) - 1} more are missing)" if len(missing) > 1 else ""
         targets = " ".join(str(Path("results") / path.relative_to(plan.places.results)) for path in missing)
@@ -204,48 +155,42 @@ def _check_inputs(files: Iterable[Path], plan: Plan, scale: Path) -> None:
 
 
 def _features(places: Places, spec: RunSpec) -> Path:
-    """Those that are there, of photographs or of a precomp folder."""
+    """Return the features that are there, of photographs or of a precomp folder."""
     described = places.features(spec.dataset, spec.features, precomp=True)
     return described if described.is_file() else places.features(spec.dataset, spec.features)
 
 
 def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
-    """Those that are there; what is missing is computed or missed by the objective, which says so.
+    """Return the files that are there; what is missing is computed or missed by the objective, which says so.
 
     Where the matrix of a fraction is missing, that of the whole training split serves, unless the run has only some
     captions of each image: references would be others.
     """
-    whole = {name: places.phi(spec.dataset, "train", f"{name}.npy") for name in spec.loss.phis}
-    may = spec.captions_per_image is None
-    files = {
-        name: whole[name] if may and path.suffix == ".npy" and not path.is_file() else path
-        for name, path in places.phi_files(spec).items()
-    }
-    return {name: path for name, path in files.items() if path.is_file()}
+    found = {}
+    for name, path in places.phi_files(spec).items():
+        whole = places.phi(spec.dataset, "train", f"{name}.npy")
+        may = spec.captions_per_image is None and path.suffix == ".npy"
+        found[name] = path if path.is_file() or not may else whole
+    return {name: path for name, path in found.items() if path.is_file()}
 
 
 def _fitting(names: Sequence[str], patterns: list[str] | None, what: Path) -> list[str]:
-    """Names that fit one of the patterns; all without patterns.
+    """Return names that fit one of the patterns; all without patterns.
 
     Raises:
         InputError: If a pattern fits none.
     """
-    if not patterns:
-        return list(names)
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+    for pattern in patterns or ():
+        if not fnmatch.filter(names, pattern):
             raise InputError(
                 f"--only is '{pattern}', which no run of {what} fits; the first of {len(names)} is "
                 f"'{next(iter(names), '')}' (--list names all)."
             )
-    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    return [name for name in names if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)]
 
 
-def _named(files: list[str] | None) -> dict[str, Path]:
-    named = {}
-    for file in files or ():
-        name, sign, path = file.partition("=")
-        if not sign or not name or not path:
-            raise InputError(f"--phi is '{file}'; give NAME=FILE, such as spice=spice.npy.")
-        named[name] = Path(path)
-    return named
+def _named(file: str) -> tuple[str, Path]:
+    name, _, path = file.partition("=")
+    if not name or not path:
+        raise InputError(f"--phi is '{file}'; give NAME=FILE, such as spice=spice.npy.")
+    return name, Path(path)

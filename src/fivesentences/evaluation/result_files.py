@@ -33,14 +33,17 @@ FORMAT = "fivesentences.queries 1"
 _METADATA = b"fivesentences.queries"
 LARGEST_CSV = 100_000_000  # bytes; clip_benchmark's own has a thousandth of it
 AGAIN = "run 'fivesentences evaluate --per-query FILE.parquet' again"
-# What of a result must agree, so that two models may stand in one table, and what it is called.
+# What must agree, so that two models may stand in one table, and what it is called: of an evaluation, and of a subject.
 GALLERY = {
     "protocol": "protocols", "images": "galleries", "captions": "galleries", "file_images": "numbers of images",
     "file_captions": "numbers of captions",
 }  # fmt: skip
+SUBJECT = {
+    "split": "splits", "captions_sha256": "captions", "image_of_caption_sha256": "images of the captions",
+}  # fmt: skip
 # What clip_benchmark calls data sets (perhaps behind "wds/"), and what they are called here.
 BENCHMARK_NAMES = {"flickr8k": "flickr8k", "flickr30k": "flickr30k", "mscoco_captions": "coco"}
-_RECALLS = {"image_retrieval_recall@": "t2i", "text_retrieval_recall@": "i2t"}  # by what is retrieved
+_RECALLS = {"text_retrieval_recall@": "i2t", "image_retrieval_recall@": "t2i"}  # by what is retrieved
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Result:
     """The numbers of one model.
 
     Attributes:
-        name: What tables call it.
+        name: Its name in tables.
         file: Where they come from.
         evaluation: The numbers; with the values of every query where they are known.
         subject: What was scored, as ``subject_of`` says it; empty where a file does not say it.
@@ -65,7 +68,7 @@ class Result:
 
     @property
     def has_queries(self) -> bool:
-        """Whether it can be tested against another one."""
+        """True if it can be tested against another one."""
         return bool(self.evaluation.queries) and self.image_of_caption is not None
 
     def check_like(self, other: Result) -> None:
@@ -74,28 +77,23 @@ class Result:
         Raises:
             InputError: What differs.
         """
-        pairs = [
-            (self.evaluation.about.get(key), other.evaluation.about.get(key), what) for key, what in GALLERY.items()
-        ]
-        mine, theirs = self.subject, other.subject
-        for key, what in (
-            ("split", "splits"), ("captions_sha256", "captions"), ("image_of_caption_sha256", "images of the captions"),
-        ):  # fmt: skip
-            pairs.append((mine.get(key), theirs.get(key), what))
-        for phi in mine.get("phis", {}).keys() & theirs.get("phis", {}).keys():
-            pairs.append((mine["phis"][phi], theirs["phis"][phi], f"phi called {phi}"))
-        for one, two, what in pairs:
-            if one is not None and two is not None and one != two:
-                shown = [str(value) if len(str(value)) < 40 else f"{str(value)[:12]}..." for value in (one, two)]
+        abouts, subjects = (self.evaluation.about, other.evaluation.about), (self.subject, other.subject)
+        phis = [subject.get("phis", {}) for subject in subjects]
+        pairs = [(*(about.get(key) for about in abouts), what) for key, what in GALLERY.items()]
+        pairs += [(*(subject.get(key) for subject in subjects), what) for key, what in SUBJECT.items()]
+        pairs += [(*(of[phi] for of in phis), f"phi called {phi}") for phi in phis[0].keys() & phis[1].keys()]
+        for *two, what in pairs:
+            if None not in two and two[0] != two[1]:
+                shown = ", ".join(str(one) if len(str(one)) < 40 else f"{str(one)[:12]}..." for one in two)
                 raise InputError(
-                    f"{self.file} and {other.file} were scored with other {what} ({shown[0]}, {shown[1]}), so that "
-                    "their numbers do not compare",
+                    f"{self.file} and {other.file} were scored with other {what} ({shown}), so that their numbers do "
+                    "not compare",
                     cure="evaluate the models on the same images, captions and phi",
                 )
 
 
 def subject_of(gallery: Gallery, about: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, Any]:
-    """What was scored, for the file of values of queries.
+    """Return what was scored, for the file of values of queries.
 
     Args:
         gallery: Images, captions and phi matrices; its similarity is not read.
@@ -112,75 +110,111 @@ def subject_of(gallery: Gallery, about: Mapping[str, Any], scored: Mapping[str, 
     }
 
 
+def _digest(phi: NDArray[Any]) -> str:
+    """Return the SHA-256 of a phi's values as float32, whatever file they came from."""
+    total = hashlib.sha256(repr(phi.shape).encode())
+    for start in range(0, len(phi), 1024):
+        total.update(np.ascontiguousarray(phi[start : start + 1024], dtype=np.float32).tobytes())
+    return total.hexdigest()
+
+
 def with_subject(table: pa.Table, subject: Mapping[str, Any]) -> pa.Table:
-    """The table with what was scored in its schema."""
+    """Return the table with what was scored in its schema."""
     return table.replace_schema_metadata({**(table.schema.metadata or {}), _METADATA: json.dumps(subject).encode()})
 
 
-def read_queries(path: Path) -> list[Result]:
-    """Models from the values of every query that ``evaluate --per-query FILE.parquet`` wrote.
+def read_results(path: Path) -> list[Result] | None:
+    """Read models from a file of `evaluate`: values of every query (.parquet), or numbers alone (.json).
+
+    Returns:
+        The models; None if the file is of another kind, such as a matrix.
 
     Raises:
-        InputError: If the file is missing or damaged, or is no such file.
+        InputError: If the file is missing or damaged, or not what ``evaluate`` writes.
     """
+    if path.suffix == ".parquet":
+        return _of_queries(path)
+    if path.suffix != ".json":
+        return None
+    check_file(path)
+    with path.open("rb") as file:  # an object, as results are; matrices are lists
+        is_object = file.read(4096).lstrip().removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return _of_numbers(path) if is_object else None
+
+
+def _of_queries(path: Path) -> list[Result]:
+    """Read models from the values of every query that ``evaluate --per-query FILE.parquet`` wrote."""
     stored = read_parquet(path, AGAIN)
     metadata = (stored.schema.metadata or {}).get(_METADATA)
     if metadata is None:
         raise InputError("it does not say which images and captions were scored", where=path, cure=AGAIN)
     subject = parse_json(metadata, f"{path}, label", AGAIN)
     frame = frame_of(stored, path, AGAIN)
-    about = subject.get("about") if isinstance(subject, dict) else None
-    pairing = subject.get("image_of_caption") if isinstance(subject, dict) else None
-    odd = InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
-    if not _is_about(about) or not isinstance(pairing, list):
-        raise odd
+    about, pairing = (subject.get(key) if isinstance(subject, dict) else None for key in ("about", "image_of_caption"))
+    kinds = {"query": "i", "value": "f", "m": "i"}
     if not (
-        subject.get("format") == FORMAT
+        _is_about(about)
+        and isinstance(pairing, list)
+        and subject.get("format") == FORMAT
         and len(pairing) == about["file_captions"]
         and all(type(number) is int and 0 <= number < about["file_images"] for number in pairing)
-        and {"file", "query", *KEYS, "value"} <= set(frame.columns)
-        and frame["query"].dtype.kind == "i"
-        and frame["value"].dtype.kind == "f"
-        and frame["m"].dtype.kind == "i"
+        and {"file", *KEYS, *kinds} <= set(frame.columns)
+        and all(frame[name].dtype.kind == kind for name, kind in kinds.items())
         and len(frame)
     ):
-        raise odd
-    results = []
-    for name, of_model in frame.groupby("file", sort=False):
-        evaluation = _evaluation(path, of_model, about, len(pairing))
-        owner = np.array(pairing, dtype=np.int64)
-        results.append(Result(str(name), str(path), evaluation, _known(subject), owner))
-    return results
+        raise InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
+    owner = np.array(pairing, dtype=np.int64)
+    return [
+        Result(str(name), str(path), _evaluation(path, of_model, about, len(pairing)), _known(subject), owner)
+        for name, of_model in frame.groupby("file", sort=False)
+    ]
 
 
-def read_evaluated(path: Path) -> list[Result]:
-    """Models from the JSON that ``evaluate --json`` wrote, without the values of queries.
+def _evaluation(path: Path, frame: pd.DataFrame, about: Mapping[str, Any], n_captions: int) -> Evaluation:
+    queries: list[QueryValues] = []
+    scored: dict[str, NDArray[np.int64]] = {}
+    values_of: list[MetricValue] = []
+    for key, of_metric in frame.groupby(KEYS, sort=False):
+        named: Any = dict(zip(KEYS, key, strict=True))
+        index, values = of_metric["query"].to_numpy(np.int64), of_metric["value"].to_numpy(np.float64)
+        same = scored.setdefault(str(named["direction"]), index)
+        largest = n_captions if named["direction"] == "t2i" else about["file_images"]
+        parse_metric(str(named["metric"]))
+        if not np.array_equal(same, index) or index.min() < 0 or index.max() >= largest:
+            raise InputError(f"the queries of {named['metric']} are not those of the others", where=path, cure=AGAIN)
+        queries.append(named | {"values": values})
+        finite = values[~np.isnan(values)]
+        values_of.append(named | {"value": float(finite.mean()) if len(finite) else math.nan})
+    if set(scored) != {"i2t", "t2i"}:
+        raise InputError("it does not hold both directions", where=path, cure=AGAIN)
+    return Evaluation(values_of + sums_of(values_of), dict(about), queries, scored)
 
-    Raises:
-        InputError: If the file is missing or damaged, or is no such file.
-    """
+
+def _of_numbers(path: Path) -> list[Result]:
+    """Read models from the JSON that ``evaluate --json`` wrote, without the values of queries."""
     content = read_json(path)
     cure = "give a file of 'fivesentences evaluate --json'"
-    if not isinstance(content, dict) or not _is_about(content):
-        raise InputError("this is no result of an evaluation", where=path, cure=cure)
+    refused = InputError("this is no result of an evaluation", where=path, cure=cure)
+    if not _is_about(content):
+        raise refused
     models = content.get("models", [{"model": content.get("similarity"), "values": content.get("values")}])
     about = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
     found = []
     for model in models if isinstance(models, list) else []:
         values = model.get("values") if isinstance(model, dict) else None
-        if not isinstance(values, list) or not all(_is_value(value) for value in values):
-            raise InputError("this is no result of an evaluation", where=path, cure=cure)
+        if not isinstance(values, list) or not all(map(_is_value, values)):
+            raise refused
         # JSON has null in place of NaN.
         values = [{**value, "value": math.nan if value["value"] is None else value["value"]} for value in values]
         subject = _known(content.get("scored"))
         found.append(Result(str(model.get("model")), str(path), Evaluation(values, about), subject))
     if not found:
-        raise InputError("this is no result of an evaluation", where=path, cure=cure)
+        raise refused
     return found
 
 
 def is_benchmark(path: Path) -> bool:
-    """Whether a .csv has the heading of clip_benchmark's results of retrieval."""
+    """Return True if a .csv has the heading of clip_benchmark's results of retrieval."""
     check_file(path)
     with path.open("rb") as file:
         heading = file.readline(100_000)
@@ -188,36 +222,32 @@ def is_benchmark(path: Path) -> bool:
 
 
 def read_benchmark(path: Path, dataset: str) -> list[Result]:
-    """Models from the CSV that ``clip_benchmark build`` writes, which holds recall alone.
+    """Read models from the CSV that ``clip_benchmark build`` writes, which holds recall alone.
 
     Its ``image_retrieval_recall@k`` is R@k of captions as queries, ``text_retrieval_recall@k`` that of images, both as
     fractions of 1.
 
     Args:
         path: The file.
-        dataset: Of its rows, such as ``flickr30k``.
+        dataset: Data set of the rows to read, such as ``flickr30k``.
 
     Raises:
         InputError: If the file is missing or damaged, or holds no recall of this data set.
     """
     rows = list(csv.DictReader(io.StringIO(text_of(read_bytes(path, LARGEST_CSV), path))))
-    rows = [
-        row for row in rows if any(row.get(column) for column in row if column and column.startswith(tuple(_RECALLS)))
-    ]
+    rows = [row for row in rows if any(row[column] for column in row if column and column.startswith(tuple(_RECALLS)))]
     if not rows:
         raise InputError("it holds no recall of retrieval, such as in a column image_retrieval_recall@5.", where=path)
-    names = list(dict.fromkeys(str(row.get("dataset") or "").removeprefix("wds/") for row in rows))
+    names = [str(row.get("dataset") or "").removeprefix("wds/") for row in rows]
     if dataset not in names:
-        hint = did_you_mean(dataset, names) or f"it holds {', '.join(names[:8])}"
+        hint = did_you_mean(dataset, names) or f"it holds {', '.join(list(dict.fromkeys(names))[:8])}"
         raise InputError(f"it holds no retrieval on '{dataset}'; {hint.rstrip('.')}.", where=path)
     note = (
         f"{path}: recall of clip_benchmark on '{dataset}', as its file states it. The file does not say which split "
         "and which captions were scored (see its issues 7 and 48), so this is not checked, and nothing is tested."
     )
     found: dict[str, Result] = {}
-    for row in rows:
-        if str(row.get("dataset") or "").removeprefix("wds/") != dataset:
-            continue
+    for row in (row for row, name in zip(rows, names, strict=True) if name == dataset):
         language = row.get("language") or "en"
         name = row.get("model_fullname") or " ".join(filter(None, (row.get("model"), row.get("pretrained"))))
         name = name if language == "en" else f"{name} ({language})"
@@ -229,66 +259,35 @@ def read_benchmark(path: Path, dataset: str) -> list[Result]:
 
 
 def _recalls(path: Path, name: str, row: Mapping[str, str]) -> list[MetricValue]:
-    values: list[MetricValue] = []
-    for column, cell in row.items():
-        start = next((start for start in _RECALLS if column and column.startswith(start)), None)
-        if start is None or not cell:
-            continue
-        cutoff = column.removeprefix(start)
-        try:
-            fraction = float(cell)
-        except (TypeError, ValueError):
-            fraction = math.nan
-        if not cutoff.isdigit() or not 0 <= fraction <= 1:
-            raise InputError(
-                f"{column} of '{name}' is {str(cell)[:40]!r}; a recall is a number from 0 to 1.", where=path
-            )
-        metric = f"R@{int(cutoff)}"
-        parse_metric(metric)
-        values.append({**key_of(metric, _RECALLS[start]), "value": 100 * fraction})
-    order = {"i2t": 0, "t2i": 1}
-    values.sort(key=lambda value: (order[value["direction"]], parse_metric(value["metric"]).cutoff or 0))
+    """Return the recalls of a row in percent, with their sum if they are those that Rsum adds up."""
+    found: dict[tuple[str, int], float] = {}
+    for start, side in _RECALLS.items():
+        for column in (column for column, cell in row.items() if cell and column and column.startswith(start)):
+            cutoff = column.removeprefix(start)
+            try:
+                fraction = float(row[column])
+            except (TypeError, ValueError):
+                fraction = math.nan
+            if not cutoff.isdigit() or not 0 <= fraction <= 1:
+                what = f"{column} of '{name}' is {str(row[column])[:40]!r}; a recall is a number from 0 to 1."
+                raise InputError(what, where=path)
+            parse_metric(f"R@{int(cutoff)}")
+            found[side, int(cutoff)] = 100 * fraction
+    values: list[MetricValue] = [{**key_of(f"R@{k}", side), "value": found[side, k]} for side, k in sorted(found)]
     # A sum over other cut-offs than those of the others would be another number under the same name.
-    if {(value["metric"], value["direction"]) for value in values} == {
-        (f"R@{k}", side) for k in (1, 5, 10) for side in order
-    }:
-        values += sums_of(values)
-    return values
-
-
-def _evaluation(path: Path, frame: pd.DataFrame, about: Mapping[str, Any], n_captions: int) -> Evaluation:
-    queries: list[QueryValues] = []
-    scored: dict[str, NDArray[np.int64]] = {}
-    for key, of_metric in frame.groupby(KEYS, sort=False):
-        named = dict(zip(KEYS, key, strict=True))
-        index = of_metric["query"].to_numpy(dtype=np.int64)
-        values = of_metric["value"].to_numpy(dtype=np.float64)
-        same = scored.setdefault(str(named["direction"]), index)
-        largest = n_captions if named["direction"] == "t2i" else about.get("file_images", 0)
-        parse_metric(str(named["metric"]))
-        if not np.array_equal(same, index) or not len(index) or index.min() < 0 or index.max() >= largest:
-            raise InputError(f"the queries of {named['metric']} are not those of the others", where=path, cure=AGAIN)
-        queries.append({**named, "values": values})  # type: ignore[typeddict-item]
-    if set(scored) != {"i2t", "t2i"}:
-        raise InputError("it does not hold both directions", where=path, cure=AGAIN)
-    values_of: list[MetricValue] = []
-    for query in queries:
-        key_values = {key: query[key] for key in KEYS}  # type: ignore[literal-required]
-        finite = query["values"][~np.isnan(query["values"])]
-        values_of.append({**key_values, "value": float(finite.mean()) if len(finite) else math.nan})  # type: ignore[typeddict-item]
-    return Evaluation(values_of + sums_of(values_of), dict(about), queries, scored)
+    return values + (sums_of(values) if sorted(found) == [(s, k) for s in ("i2t", "t2i") for k in (1, 5, 10)] else [])
 
 
 def _known(scored: Any) -> dict[str, Any]:
-    """What is said of the captions, as far as it is text; phi by name."""
+    """Return what is said of the captions, as far as it is text; phi by name."""
     scored = scored if isinstance(scored, dict) else {}
-    known: dict[str, Any] = {key: value for key, value in scored.items() if isinstance(value, str)}
     phis = scored.get("phis")
+    known: dict[str, Any] = {key: value for key, value in scored.items() if isinstance(value, str)}
     return known | {"phis": {str(key): str(value) for key, value in phis.items()} if isinstance(phis, dict) else {}}
 
 
 def _is_about(about: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether everything is there that is said of a gallery, in the types in which it is shown."""
+    """Return True if everything is there that is said of a gallery, in the types in which it is shown."""
     return (
         isinstance(about, dict)
         and all(isinstance(about.get(key), str) for key in ("protocol", "protocol_words", "tie_rule"))
@@ -297,18 +296,9 @@ def _is_about(about: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _is_value(value: Any) -> bool:
-    number = value.get("value", "") if isinstance(value, dict) else ""
     return (
         isinstance(value, dict)
-        and set(KEYS) <= value.keys()
-        and (number is None or (isinstance(number, int | float) and not isinstance(number, bool)))
+        and {*KEYS, "value"} <= value.keys()
+        and type(value["value"]) in (int, float, type(None))
         and all(isinstance(value[key], int if key == "m" else str) for key in KEYS)
     )
-
-
-def _digest(phi: NDArray[Any]) -> str:
-    """SHA-256 of a phi's values as float32, whatever file they came from."""
-    total = hashlib.sha256(repr(phi.shape).encode())
-    for start in range(0, len(phi), 1024):
-        total.update(np.ascontiguousarray(phi[start : start + 1024], dtype=np.float32).tobytes())
-    return total.hexdigest()

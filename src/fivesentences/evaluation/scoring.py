@@ -1,20 +1,27 @@
-"""The similarity that a trained run or an imported checkpoint gives to a split. PyTorch is imported when needed."""
+"""The similarity that a trained run or an imported checkpoint gives to a split."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from fivesentences.corpus import Corpus
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError, need
-
-if TYPE_CHECKING:
-    from fivesentences.corpus import Corpus
-    from fivesentences.models import Matcher
-    from fivesentences.training.data import Split
+from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable, Preparation
+from fivesentences.features.files import images_beside
+from fivesentences.machine import device_named
+from fivesentences.models import Matcher
+from fivesentences.models.released_checkpoints import load_imported, words_of
+from fivesentences.training.checkpoint import load_trained
+from fivesentences.training.data import Split, check_layout
+from fivesentences.training.loop import reproducible
+from fivesentences.training.run import read_run
+from fivesentences.training.scoring import similarity_of
+from fivesentences.training.vocabulary import Vocabulary
 
 
 def score_split(
@@ -26,7 +33,7 @@ def score_split(
     *,
     label: str = "",
 ) -> tuple[Corpus, NDArray[np.float32]]:
-    """Similarities of every image of a split with every caption of it, by the weights of a finished run.
+    """Score every image of a split with every caption of it, by the weights of a finished run.
 
     Args:
         run: The run's folder: ``weights.safetensors``, ``vocabulary.json`` and ``run.yaml``, which must be of one
@@ -41,27 +48,16 @@ def score_split(
         The split and ``[images, captions]`` float32 in its order; on the CPU the same numbers that training wrote.
 
     Raises:
-        InputError: If a file is missing, damaged or of another run, the features are not of the run's kind, or
-            PyTorch is missing.
+        InputError: If a file is missing, damaged or of another run, or the features are not of the run's kind.
     """
     folder = Path(run)
-    if not (folder / "weights.safetensors").is_file():
-        raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
-    need("torch", "train", "scoring by a trained run")
-    for name in ("vocabulary.json", "run.yaml"):
+    for name in ("weights.safetensors", "vocabulary.json", "run.yaml"):
         if not (folder / name).is_file():
             raise InputError(
                 f"there is no {name} in it, which its weights are compared with",
                 where=folder,
                 cure="copy the whole folder of the run; run.yaml is needed even where corpus and features are named",
             )
-
-    from fivesentences.corpus import Corpus
-    from fivesentences.features import FeatureTable
-    from fivesentences.training.checkpoint import load_trained
-    from fivesentences.training.data import Split, check_layout
-    from fivesentences.training.run import read_run
-
     _, noted_corpus, noted_features = read_run(folder / "run.yaml")
     corpus, features = corpus or noted_corpus, features or noted_features
     _check_files("run.yaml is read from where you are: ", corpus=corpus, features=features)
@@ -75,11 +71,7 @@ def score_split(
 
 
 def files_of_run(folder: Path) -> list[Path]:
-    """Every file that scoring by a run or an imported checkpoint reads, as far as it is known without reading much."""
-    need("torch", "train", "scoring by a trained run")
-    from fivesentences.features.files import images_beside
-    from fivesentences.training.run import read_run
-
+    """Return every file that scoring by a run or an imported checkpoint reads, as far as it is known in advance."""
     found = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json", ".yaml"))
     try:
         _, corpus, features = read_run(folder / "run.yaml")
@@ -98,7 +90,7 @@ def score_imported(
     *,
     label: str = "",
 ) -> tuple[Corpus, NDArray[np.float32]]:
-    """As ``score_split``, by an authors' checkpoint that ``fivesentences checkpoint import`` imported.
+    """Score a split as ``score_split`` does, by an authors' checkpoint that was imported.
 
     Args:
         checkpoint: The checkpoint's folder: ``released.safetensors``.
@@ -116,15 +108,6 @@ def score_imported(
         InputError: If a file is missing or damaged, vocabulary or features do not fit the weights, or the model needs
             more than images and captions (CVSE: labels over concepts, whose words no checkpoint contains).
     """
-    need("torch", "train", "scoring by a checkpoint")
-    import torch
-
-    from fivesentences.corpus import Corpus
-    from fivesentences.features import FeatureTable, Preparation
-    from fivesentences.models.released_checkpoints import load_imported, words_of
-    from fivesentences.training.data import Split, check_layout
-    from fivesentences.training.vocabulary import Vocabulary
-
     _check_files("", corpus=corpus, features=features, vocabulary=vocabulary)
     model, words = load_imported(checkpoint), Vocabulary.read_released(vocabulary)
     if model.needs:
@@ -133,10 +116,8 @@ def score_imported(
             "load_imported returns the model, to which you pass them."
         )
     if len(words) != words_of(checkpoint):
-        raise InputError(
-            f"{vocabulary} has {len(words)} words, but {checkpoint} was trained with {words_of(checkpoint)}; name the "
-            "vocabulary that came with the checkpoint."
-        )
+        what = f"{vocabulary} has {len(words)} words, but {checkpoint} was trained with {words_of(checkpoint)}"
+        raise InputError(what, cure="name the vocabulary that came with the checkpoint")
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
     check_layout(model.layout, table, str(checkpoint), "name features of the kind that its authors trained with")
     part = Split.of(gallery, table, Preparation("as_stored"), words)
@@ -151,12 +132,6 @@ def _check_files(why: str, **files: Path | str) -> None:
 def _scored(
     model: Matcher, part: Split, threads: int, device: str, features: Path | str, label: str
 ) -> NDArray[np.float32]:
-    import torch
-
-    from fivesentences.machine import device_named
-    from fivesentences.training.loop import reproducible
-    from fivesentences.training.scoring import similarity_of
-
     place = torch.device(device_named(device))
     with reproducible(threads, place):
         try:
@@ -164,6 +139,5 @@ def _scored(
         except RuntimeError as error:
             if not any(cause in str(error) for cause in ("shape", "running_mean")):  # a number of regions: batch norm
                 raise
-            raise InputError(
-                f"{features} does not fit the weights ({error}); name the features that they were trained with."
-            ) from None
+            what = f"{features} does not fit the weights ({error})"
+            raise InputError(what, cure="name the features that they were trained with") from None

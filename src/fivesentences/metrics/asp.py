@@ -50,23 +50,18 @@ class AspReader:
                 for rule in self.ties:
                     by_model = _doubled_in_order(block.scores[rows], order, rule)
                     by_phi = np.empty(order.shape, dtype=by_model.dtype)
-                    np.put_along_axis(
-                        by_phi, phi_order[rows], _doubled_in_order(of_phi[rows], phi_order[rows], rule), 1
-                    )
+                    ranks = _doubled_in_order(of_phi[rows], phi_order[rows], rule)
+                    np.put_along_axis(by_phi, phi_order[rows], ranks, 1)
                     other = np.take_along_axis(by_phi, order, axis=1)
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
                     self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found
 
 
-def _rank_type(n_gallery: int) -> type[np.integer]:
-    return np.uint16 if 2 * n_gallery < 2**16 else np.int32
-
-
 def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> NDArray[np.integer]:
     """Twice the rank of the first item, the second item and so on; doubled, an average rank is a whole number."""
     n_rows, n_items = order.shape
-    kind = _rank_type(n_items)
+    kind = np.uint16 if 2 * n_items < 2**16 else np.int32
     by_index = np.broadcast_to(np.arange(2, 2 * n_items + 2, 2).astype(kind), order.shape)
     if ties == "index":
         return by_index
@@ -137,10 +132,8 @@ def mean_phi(phis: Sequence[ArrayLike], out: NDArray[np.floating] | None = None)
     shape = matrices[0].shape
     for number, matrix in enumerate(matrices):
         if matrix.shape != shape or matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
-            raise InputError(
-                f"phi {number} is {matrix.dtype} {list(matrix.shape)} but phi 0 is {list(shape)}; "
-                "only matrices of one shape have a mean."
-            )
+            what = f"phi {number} is {matrix.dtype} {list(matrix.shape)} but phi 0 is {list(shape)}"
+            raise InputError(f"{what}; only matrices of one shape have a mean.")
     if out is None:
         small = all(matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 for matrix in matrices)
         out = np.empty(shape, dtype=np.float32 if small else np.float64)

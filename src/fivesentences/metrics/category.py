@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import Argument, InputError
-from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.errors import InputError
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
@@ -57,10 +57,6 @@ class CategoryReader:
         """Average precision at one of the cut-offs."""
         return self.average_precision[cutoff], self.n_relevant == 0
 
-    def r_precision_scores(self) -> Scores:
-        """R-precision."""
-        return self.r_precision, self.n_relevant == 0
-
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
         for rows in parts(block.order):
@@ -74,8 +70,9 @@ class CategoryReader:
             hits = np.bincount(row[place < n_relevant[row]], minlength=n_rows)
             self.r_precision[queries] = hits / np.maximum(1, n_relevant)
             for cutoff in self.cutoffs:
-                limit = np.full(n_rows, len(self.gallery)) if cutoff is None else n_relevant
-                limit = np.full(n_rows, cutoff) if isinstance(cutoff, int) else limit
+                limit = (
+                    n_relevant if cutoff == "R" else np.full(n_rows, len(self.gallery) if cutoff is None else cutoff)
+                )
                 inside = place < limit[row]
                 total = np.bincount(row[inside], weights=precision[inside], minlength=n_rows)
                 rule = self.divide_by or ("relevant" if cutoff == "R" else "found")
@@ -105,28 +102,24 @@ def category_codes(
     """
     import pandas as pd  # a second at the start of every program that imports the metrics
 
-    images = _checked_categories("image", image_categories, shape[0])
-    if caption_categories is None:
-        of_images = pd.factorize(images)[0].astype(np.int32)
-        of_captions = of_images[pairing]
-    else:
-        captions = _checked_categories("caption", caption_categories, shape[1])
-        codes = pd.factorize(np.concatenate([images, captions]))[0].astype(np.int32)
-        of_images, of_captions = codes[: shape[0]], codes[shape[0] :]
+    given = {"image": image_categories, "caption": caption_categories}
+    found = {}
+    for (what, categories), size in zip(given.items(), shape, strict=True):
+        if categories is None:
+            continue
+        found[what] = values = as_array(categories, "categories").astype(object)
+        if values.ndim != 1:
+            raise InputError(f"{what}_categories is {list(values.shape)}; give one category per {what}.")
+        if len(values) != size:
+            raise InputError(f"{what}_categories has {len(values)} values but there are {size} {what}s.")
+    codes = pd.factorize(np.concatenate(list(found.values())))[0].astype(np.int32)
+    of_images = codes[: shape[0]]
+    of_captions = of_images[pairing] if caption_categories is None else codes[shape[0] :]
     if not np.intersect1d(of_images[of_images >= 0], of_captions).size:
         raise InputError(
             "no caption has the category of any image, so nothing is relevant; give both in the same words or numbers."
         )
     return of_images, of_captions
-
-
-def _checked_categories(what: str, categories: ArrayLike, size: int) -> NDArray[np.object_]:
-    values = as_array(categories, "categories")
-    if values.ndim != 1:
-        raise InputError(f"{what}_categories is {list(values.shape)}; give one category per {what}.")
-    if len(values) != size:
-        raise InputError(f"{what}_categories has {len(values)} values but there are {size} {what}s.")
-    return values.astype(object)
 
 
 def checked_category_cutoffs(cutoffs: Sequence[Cutoff]) -> tuple[Cutoff, ...]:
@@ -179,10 +172,8 @@ def category_map(
         InputError: If shapes disagree, a value is not finite, no category is shared, or an argument is unknown.
     """
     checked_choice("divide_by", divide_by, (None, *DIVISORS))
-    cutoffs = checked_category_cutoffs((cutoff,))
-    reader, side = _read(
-        similarity, image_categories, caption_categories, image_of_caption, direction, cutoffs, divide_by, empty
-    )
+    given = image_categories, caption_categories, image_of_caption
+    reader, side = _read(similarity, *given, direction, checked_category_cutoffs((cutoff,)), divide_by, empty)
     return percent(after_policy(reader.scores(cutoff), empty, side)) / 100.0
 
 
@@ -199,8 +190,9 @@ def r_precision(
 
     Arguments, result and errors as in ``category_map``.
     """
-    reader, side = _read(similarity, image_categories, caption_categories, image_of_caption, direction, (), None, empty)
-    return percent(after_policy(reader.r_precision_scores(), empty, side)) / 100.0
+    given = image_categories, caption_categories, image_of_caption
+    reader, side = _read(similarity, *given, direction, (), None, empty)
+    return percent(after_policy((reader.r_precision, reader.n_relevant == 0), empty, side)) / 100.0
 
 
 def _read(
@@ -214,7 +206,7 @@ def _read(
     empty: str,
 ) -> tuple[CategoryReader, Direction]:
     """What every query finds."""
-    checked_policy(empty)
+    checked_choice("empty", empty, POLICIES)
     side = checked_direction(direction)
     if caption_categories is None or image_of_caption is not None:
         gallery = Gallery.of(similarity, image_of_caption)
@@ -240,15 +232,8 @@ def expected_average_precision(relevant: ArrayLike, gallery: int) -> NDArray[np.
 
     Returns:
         ``[queries]`` fractions; 0 for a query without relevant items.
-
-    Raises:
-        InputError: If a number is out of range.
     """
     counts = np.asarray(relevant, dtype=np.float64)
-    if gallery < 1:
-        raise InputError(f"is {gallery}; rank at least one item.", where=Argument("gallery"))
-    if counts.size and not 0 <= counts.min() <= counts.max() <= gallery:
-        raise InputError(f"has a number outside 0 to {gallery}, the size of the gallery.", where=Argument("relevant"))
     harmonic = float((1 / np.arange(1, gallery + 1)).sum()) / gallery
     expected: NDArray[np.float64] = (counts - 1) / max(1, gallery - 1) * (1 - harmonic) + harmonic
     return np.where(counts > 0, expected, 0.0)

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
-from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_share
+from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_labels, checked_share
 
 RESAMPLES = 10_000
 NUMBERS_PER_BATCH = 2_000_000  # signs or draws that are held at once
@@ -115,38 +115,31 @@ def paired_tests(
     resamples, seed = checked_count("resamples", resamples), checked_count("seed", seed, least=0)
     difference = _difference(a, b)
     n_metrics, n_queries = difference.shape
-    if resamples > NUMBERS_KEPT // n_metrics:
-        raise InputError(
-            f"is {resamples:,}; the difference of each of {n_metrics} metrics under each of them is kept, for which at "
-            f"most {NUMBERS_KEPT // n_metrics:,} are possible, and 10,000 are usual.",
-            where=Argument("resamples"),
-        )
-    label = _labels(clusters, n_queries)
+    if resamples > (most := NUMBERS_KEPT // n_metrics):
+        what = f"is {resamples:,}; at most {most:,} are possible with {n_metrics} metrics, and 10,000 are usual."
+        raise InputError(what, where=Argument("resamples"))
+    label = np.arange(n_queries) if clusters is None else checked_labels(clusters, n_queries, "queries")
     n_clusters = int(label.max()) + 1
     counts = np.isfinite(difference)
-    sums = _per_cluster(np.where(counts, difference, 0.0), label, n_clusters)
-    sizes = _per_cluster(counts.astype(np.float64), label, n_clusters)
+
+    def per_cluster(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([np.bincount(label, weights=row, minlength=n_clusters) for row in values])
+
+    sums, sizes = per_cluster(np.where(counts, difference, 0.0)), per_cluster(counts.astype(np.float64))
     n = counts.sum(axis=1)
-    drawn = _bootstrap(sums, sizes, resamples, seed) if n_clusters > 1 else None
-    if method == "permutation":
-        p, tried = _permutation(sums / n[:, None], resamples, seed)
-    else:
-        p, tried = _share_beyond_zero(drawn, n_metrics), 0 if drawn is None else resamples
-    ends: NDArray[np.float64] | None = None
-    if drawn is not None:
-        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
+    p, tried = np.ones(n_metrics), 2 if method == "permutation" else 0  # scipy refuses a single cluster
+    ends: list[list[float | None]] = [[None, None]] * n_metrics
+    if n_clusters > 1:
+        drawn = _bootstrap(sums, sizes, resamples, seed)
+        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1).T.tolist()
+        if method == "permutation":
+            p, tried = _permutation(sums / n[:, None], resamples, seed)
+        else:
+            beyond = np.minimum(np.count_nonzero(drawn <= 0, axis=1), np.count_nonzero(drawn >= 0, axis=1))
+            p, tried = np.minimum(1.0, 2.0 * (beyond + 1) / (drawn.shape[1] + 1)), resamples
     return [
-        PairedTest(
-            difference=float(sums[metric].sum() / n[metric]),
-            low=None if ends is None else float(ends[0, metric]),
-            high=None if ends is None else float(ends[1, metric]),
-            p=float(p[metric]),
-            n=int(n[metric]),
-            clusters=n_clusters,
-            method=method,
-            resamples=tried,
-        )
-        for metric in range(n_metrics)
+        PairedTest(float(of.sum() / count), low, high, float(of_p), int(count), n_clusters, method, tried)
+        for of, count, (low, high), of_p in zip(sums, n, ends, p, strict=True)
     ]
 
 
@@ -187,37 +180,18 @@ def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[Arra
         if values.ndim != 2 or not values.size:
             raise InputError(f"{name} has shape {list(values.shape)}; give one number per query, and at least one.")
         both.append(values)
-    if both[0].shape != both[1].shape:
-        raise InputError(
-            f"a has {both[0].shape[-1]} values but b has {both[1].shape[-1]}; a paired test needs the same queries."
-        )
     first, second = both
-    wrong = np.isinf(first) | np.isinf(second) | (np.isnan(first) != np.isnan(second))
-    if wrong.any():
-        metric, query = (int(index) for index in np.argwhere(wrong)[0])
-        raise InputError(
-            f"query {query} is {first[metric, query]} in a and {second[metric, query]} in b; both must be finite, or "
-            "both NaN where the query does not count."
-        )
+    if first.shape != second.shape:
+        lengths = f"a has {first.shape[-1]} values but b has {second.shape[-1]}"
+        raise InputError(f"{lengths}; a paired test needs the same queries.")
+    wrong = np.argwhere(np.isinf(first) | np.isinf(second) | (np.isnan(first) != np.isnan(second)))
+    if len(wrong):
+        metric, query = wrong[0].tolist()
+        found = f"query {query} is {first[metric, query]} in a and {second[metric, query]} in b"
+        raise InputError(f"{found}; both must be finite, or both NaN where the query does not count.")
     if np.isnan(first).all(axis=1).any():
         raise InputError("no query counts: all values are NaN; a paired test needs at least one pair.")
     return first - second
-
-
-def _labels(clusters: ArrayLike | None, n_queries: int) -> NDArray[np.int64]:
-    if clusters is None:
-        return np.arange(n_queries)
-    given = np.asarray(clusters)
-    if given.shape != (n_queries,):
-        raise InputError(f"clusters has shape {list(given.shape)} but there are {n_queries} queries; label each query.")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise InputError("clusters holds a value that is not finite; every query needs a cluster.")
-    return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
-
-
-def _per_cluster(values: NDArray[np.float64], label: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
-    """``[metrics, clusters]`` sums."""
-    return np.stack([np.bincount(label, weights=row, minlength=n_clusters) for row in values])
 
 
 def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tuple[NDArray[np.float64], int]:
@@ -229,8 +203,6 @@ def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tupl
         seed: Of the flips.
     """
     n_clusters = shares.shape[1]
-    if n_clusters < 2:  # scipy refuses that; both signs are equally far from zero
-        return np.ones(len(shares)), 2
 
     def differences(signs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
         return np.asarray(signs @ shares.T)
@@ -278,10 +250,3 @@ def _bootstrap(sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples:
             rng=np.random.default_rng([seed, 1]),
         )
     return np.asarray(result.bootstrap_distribution)
-
-
-def _share_beyond_zero(drawn: NDArray[np.float64] | None, n_metrics: int) -> NDArray[np.float64]:
-    if drawn is None:
-        return np.ones(n_metrics)
-    beyond = np.minimum(np.count_nonzero(drawn <= 0, axis=1), np.count_nonzero(drawn >= 0, axis=1))
-    return np.asarray(np.minimum(1.0, 2.0 * (beyond + 1) / (drawn.shape[1] + 1)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_share
+from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_labels, checked_share
 
 # How many resamples an interval has by default. Each of Kendall's sorts all pairs (3 ms for 48,000).
 RESAMPLES = {"pearson": 1000, "spearman": 1000, "kendall_b": 200, "kendall_c": 200}
@@ -123,23 +124,22 @@ def correlations(
         return 0 if too_many else RESAMPLES[statistic]
 
     found: dict[str, tuple[float, NDArray[np.float64]]] = {}
-    for statistic in statistics:
-        if statistic in found or constant:
+    for statistic in () if constant else statistics:
+        if statistic in found:
             continue
         if statistic.startswith("kendall"):
             found |= _kendall(xs, ys, design, how_many(statistic), seed)
-        elif statistic == "spearman":
-            ranks = scipy.stats.rankdata(xs), scipy.stats.rankdata(ys)
-            found[statistic] = _pearson(*ranks, design, how_many(statistic), seed)
         else:
-            found[statistic] = _pearson(xs, ys, design, how_many(statistic), seed)
+            ranked = statistic == "spearman"
+            first, second = (scipy.stats.rankdata(of) if ranked else of for of in (xs, ys))
+            found[statistic] = _pearson(first, second, design, how_many(statistic), seed)
 
     def result(statistic: str) -> Correlation:
         value, drawn = found.get(statistic, (math.nan, np.zeros(0)))
         drawn = drawn[np.isfinite(drawn)]
         low = high = None
         if len(drawn):
-            low, high = (float(end) for end in np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2]))
+            low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
         shown = value if math.isfinite(value) else None
         return Correlation(shown, low, high, len(xs), statistic, confidence, len(drawn), tuple(design.sizes))
 
@@ -179,22 +179,14 @@ def _design(clusters: ArrayLike | None, n_pairs: int) -> _Design:
     if clusters is None:
         each = np.arange(n_pairs)
         return _Design(each, [each], [n_pairs])
-    ways = np.atleast_2d(np.asarray(clusters))
-    if ways.ndim != 2 or ways.shape[1] != n_pairs or not len(ways):
-        raise InputError(
-            f"clusters is {list(np.shape(clusters))} but there are {n_pairs} pairs; give each pair's cluster, "
-            "[pairs] or [ways, pairs]."
-        )
-    if ways.dtype.kind == "f" and not np.isfinite(ways).all():
-        raise InputError("clusters holds a value that is not finite; every pair needs a cluster.")
     cell = np.zeros(n_pairs, dtype=np.int64)
     sizes, labels = [], []
-    for way in ways:
-        distinct, label = np.unique(way, return_inverse=True)
-        sizes.append(len(distinct))
-        labels.append(label.astype(np.int64))
+    for way in np.atleast_2d(np.asarray(clusters)):
+        label = checked_labels(way, n_pairs, "pairs")
+        sizes.append(int(label.max()) + 1)
+        labels.append(label)
         # Renumbered after every way, so that the product cannot overflow.
-        cell = np.unique(cell * len(distinct) + label, return_inverse=True)[1]
+        cell = np.unique(cell * sizes[-1] + label, return_inverse=True)[1]
     first = np.unique(cell, return_index=True)[1]
     return _Design(cell, [label[first] for label in labels], sizes)
 
@@ -237,7 +229,8 @@ def _kendall(
     # scipy sorts every resample by its second argument and then by its first: x is passed already sorted, and y as
     # 16-bit numbers, which numpy sorts fastest.
     order = np.lexsort((y, x))
-    x_code, y_code = (_smallest(np.unique(v, return_inverse=True)[1][order]) for v in (x, y))
+    codes = [np.unique(v, return_inverse=True)[1][order] for v in (x, y)]
+    x_code, y_code = (np.asarray(code, np.int16 if code.max() < 2**15 else np.int32) for code in codes)
     cell = design.cell[order]
     drawn = [np.zeros((0, 2))]
     for weights in design.weights(resamples, seed):
@@ -249,11 +242,7 @@ def _kendall(
     return {"kendall_b": (tau_b, of_resample[:, 0]), "kendall_c": (tau_c, of_resample[:, 1])}
 
 
-def _smallest(codes: NDArray[np.int64]) -> NDArray[np.integer]:
-    return codes.astype(np.int16 if codes.max() < 2**15 else np.int32)
-
-
-def _taus(x: NDArray[np.integer], y: NDArray[np.integer]) -> tuple[float, float]:
+def _taus(x: NDArray[Any], y: NDArray[Any]) -> tuple[float, float]:
     """Tau-b, and tau-c from the same count of concordant minus discordant pairs; NaN for a constant."""
     n = len(x)
     classes, untied = [], []

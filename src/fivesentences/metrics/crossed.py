@@ -18,11 +18,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import nctdtrinc, stdtrit
-
-from fivesentences.errors import Argument, InputError
-from fivesentences.retrieval.arguments import checked_count, checked_share
 
 RESAMPLES = 10_000
 POWER = 0.8
@@ -67,7 +64,7 @@ class CrossedDifference:
 
 
 def crossed_differences(
-    differences: ArrayLike | Sequence[ArrayLike], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+    differences: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[CrossedDifference]:
     """The mean difference of each metric, with its intervals over seeds and images.
 
@@ -82,7 +79,8 @@ def crossed_differences(
     t interval is not. All metrics see the same draws.
 
     Args:
-        differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image.
+        differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image; all
+            finite, two images or more.
         confidence: Of both intervals, in (0, 1). The tests behind ``equivalence`` and ``detectable`` have the level
             ``1 - confidence``.
         resamples: Draws of the bootstrap, at least 1.
@@ -90,27 +88,37 @@ def crossed_differences(
 
     Returns:
         One for each metric.
-
-    Raises:
-        InputError: If a difference is not finite, there is no seed or there are fewer than two images, or an option
-            is out of range.
     """
-    confidence = checked_share("confidence", confidence)
-    resamples, seed = checked_count("resamples", resamples), checked_count("seed", seed, least=0)
-    values = np.asarray(differences, dtype=np.float64)
-    if values.ndim != 3 or not values.shape[0] or not values.shape[1] or values.shape[2] < 2:
-        raise InputError(
-            f"has shape {list(values.shape)}; give [metrics, seeds, images] with two images or more.",
-            where=Argument("differences"),
+    if differences.shape[1] == 1:
+        return [CrossedDifference(float(one.mean()), 1, one.shape[1]) for one in differences]
+    drawn = crossed_bootstrap(differences, resamples, seed)
+    return _summaries(differences, [_error_of_mean(one) for one in differences], drawn, confidence)
+
+
+def _summaries(
+    differences: NDArray[np.float64],
+    errors: Sequence[tuple[float, float]],
+    drawn: NDArray[np.float64],
+    confidence: float,
+) -> list[CrossedDifference]:
+    """One summary for each metric, from standard errors with degrees of freedom and ``[metrics, resamples]`` means."""
+    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1).T.tolist()
+    return [
+        with_intervals(
+            CrossedDifference(
+                mean=float(np.nanmean(one)),
+                seeds=one.shape[0],
+                images=one.shape[1],
+                standard_error=standard_error,
+                degrees=degrees,
+                bootstrap_low=low,
+                bootstrap_high=high,
+                spread=float(np.nanmean(one, axis=1).std(ddof=1)),
+            ),
+            confidence,
         )
-    if not np.isfinite(values).all():
-        raise InputError("holds a value that is not finite; give every seed a value for every image.",
-                         where=Argument("differences"))  # fmt: skip
-    if values.shape[1] == 1:
-        return [CrossedDifference(float(one.mean()), 1, one.shape[1]) for one in values]
-    drawn = crossed_bootstrap(values, resamples, seed)
-    ends = _ends(drawn, confidence)
-    return [_of_metric(one, confidence, *ends[:, metric].tolist()) for metric, one in enumerate(values)]
+        for one, (standard_error, degrees), (low, high) in zip(differences, errors, ends, strict=True)
+    ]
 
 
 def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: int = 0) -> NDArray[np.float64]:
@@ -132,37 +140,11 @@ def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: in
     return np.concatenate(parts, axis=1)
 
 
-def _ends(drawn: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
-    """``[2, metrics]`` ends of the percentile intervals of ``[metrics, resamples]``."""
-    return np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
-
-
 def weights_of_draws(generator: np.random.Generator, count: int, items: int) -> NDArray[np.float64]:
     """``[count, items]`` the share of each item in draws of as many items with replacement."""
     drawn = generator.integers(items, size=(count, items))
     place = drawn + np.arange(count)[:, None] * items
     return np.bincount(place.ravel(), minlength=drawn.size).reshape(drawn.shape) / items
-
-
-def _of_metric(
-    values: NDArray[np.float64], confidence: float, bootstrap_low: float, bootstrap_high: float
-) -> CrossedDifference:
-    """One metric, ``[seeds, images]``, at least two of each."""
-    n_seeds, n_images = values.shape
-    standard_error, degrees = _error_of_mean(values)
-    return with_intervals(
-        CrossedDifference(
-            mean=float(values.mean()),
-            seeds=n_seeds,
-            images=n_images,
-            standard_error=standard_error,
-            degrees=degrees,
-            bootstrap_low=bootstrap_low,
-            bootstrap_high=bootstrap_high,
-            spread=float(values.mean(axis=1).std(ddof=1)),
-        ),
-        confidence,
-    )
 
 
 def with_intervals(found: CrossedDifference, confidence: float) -> CrossedDifference:
@@ -213,7 +195,7 @@ class Components(NamedTuple):
 
 
 def partly_crossed_differences(
-    differences: ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+    differences: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[CrossedDifference]:
     """The mean difference of each metric, with its intervals over seeds and items, where seeds lack items.
 
@@ -224,45 +206,20 @@ def partly_crossed_differences(
 
     Args:
         differences: ``[metrics, seeds, items]`` one run minus the other run of the same seed on the same item; NaN
-            where the item is not of the seed's test part, the same for all metrics.
+            where the item is not of the seed's test part, the same for all metrics. Every seed has two items or more,
+            and every item a seed.
         confidence: Of both intervals, in (0, 1).
         resamples: Draws of the bootstrap, at least 1.
         seed: Of the draws, at least 0.
 
     Returns:
         One for each metric; ``images`` is the number of items of the pool that any seed has.
-
-    Raises:
-        InputError: If a difference is infinite, a seed has fewer than two items, an item belongs to no seed, metrics
-            differ in which are missing, or an option is out of range.
     """
-    values = np.asarray(differences, dtype=np.float64)
-    measured = _measured(values)
+    measured = ~np.isnan(differences[0])
     if measured.all():
-        return crossed_differences(values, confidence, resamples, seed)
-    checked_share("confidence", confidence)
-    checked_count("resamples", resamples)
-    drawn = partly_crossed_bootstrap(np.nan_to_num(values), measured, resamples, seed)
-    ends = _ends(drawn, confidence)
-    found = []
-    for one, low, high in zip(values, *ends.tolist(), strict=True):
-        standard_error, degrees = _partly_crossed_error(one, measured)
-        found.append(
-            with_intervals(
-                CrossedDifference(
-                    mean=float(np.nanmean(one)),
-                    seeds=values.shape[1],
-                    images=values.shape[2],
-                    standard_error=standard_error,
-                    degrees=degrees,
-                    bootstrap_low=low,
-                    bootstrap_high=high,
-                    spread=float(np.nanmean(one, axis=1).std(ddof=1)),
-                ),
-                confidence,
-            )
-        )
-    return found
+        return crossed_differences(differences, confidence, resamples, seed)
+    drawn = partly_crossed_bootstrap(np.nan_to_num(differences), measured, resamples, seed)
+    return _summaries(differences, [_partly_crossed_error(one, measured) for one in differences], drawn, confidence)
 
 
 def variance_components(values: NDArray[np.float64], measured: NDArray[np.bool_]) -> Components:
@@ -336,21 +293,3 @@ def partly_crossed_bootstrap(
         parts.append(sums[:, kept] / weight[kept])
         left -= int(kept.sum())
     return np.concatenate(parts, axis=1)
-
-
-def _measured(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """``[seeds, items]`` which were measured."""
-    where = Argument("differences")
-    if values.ndim != 3 or not values.size:
-        raise InputError(f"has shape {list(values.shape)}; give [metrics, seeds, items].", where=where)
-    missing = np.isnan(values)
-    if (missing != missing[0]).any():
-        raise InputError("lacks other items in one metric than in another; give the same for all.", where=where)
-    if np.isinf(values).any():
-        raise InputError("holds an infinite value.", where=where)
-    measured: NDArray[np.bool_] = ~missing[0]
-    if measured.sum(axis=1).min() < 2 or measured.sum(axis=0).min() < 1:
-        raise InputError(
-            "has a seed with fewer than two items, or an item of no seed; leave such seeds and items out.", where=where
-        )
-    return measured

@@ -1,4 +1,4 @@
-"""From a value per query to one number, and what becomes of queries that have nothing to find."""
+"""From a value per query to one number, and the policy for queries that have nothing to find."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.retrieval.arguments import checked_choice
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
@@ -17,22 +16,13 @@ POLICIES = ("zero", "skip", "error")
 Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries have nothing to find
 
 
-def checked_policy(empty: str) -> None:
-    """Refuse an unknown policy.
-
-    Raises:
-        InputError: If there is no such policy.
-    """
-    checked_choice("empty", empty, POLICIES)
-
-
 def after_policy(scores: Scores, empty: str, direction: Direction) -> NDArray[np.float64]:
     """``[queries]`` fractions after the policy for queries that have nothing to find; NaN where one is left out.
 
     Args:
         scores: ``[queries]`` fractions, and ``[queries]`` which queries have no relevant item or an ideal sum of zero.
         empty: ``"zero"`` counts them 0, ``"skip"`` leaves them out, ``"error"`` refuses.
-        direction: Which side the queries are, for the error's words.
+        direction: Which side the queries are, for the error.
 
     Raises:
         InputError: If there is such a query and ``empty`` is ``"error"``, or if ``"skip"`` leaves no query.
@@ -41,8 +31,7 @@ def after_policy(scores: Scores, empty: str, direction: Direction) -> NDArray[np
     if not is_empty.any():
         return values
     if empty == "error":
-        first = int(np.flatnonzero(is_empty)[0])
-        query = f"{'image' if direction == 'i2t' else 'caption'} {first}"
+        query = f"{'image' if direction == 'i2t' else 'caption'} {int(np.flatnonzero(is_empty)[0])}"
         raise InputError(
             f"{int(is_empty.sum())} of {len(is_empty)} queries have no relevant item or an ideal of zero, the first is "
             f"{query}; pass empty='zero' to count them 0 or empty='skip' to leave them out."

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import METRICS, metric_of
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
-from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
@@ -29,7 +29,7 @@ from fivesentences.retrieval.arguments import (
     checked_choice,
     checked_choices,
     checked_cutoffs,
-    checked_directions,
+    checked_direction,
 )
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
 from fivesentences.retrieval.hubness import hubness_of_ranking
@@ -111,9 +111,9 @@ class Evaluator:
         self.styles = checked_choices("styles", styles, ("recall", "vse_recall"))
         self.weightings = checked_choices("weightings", weightings, ("hard", "soft"))
         self.discounts = checked_choices("discounts", discounts, (None, "log"))
-        self.asp_ties = tuple(str(rule) for rule in checked_choices("asp_ties", asp_ties, ASP_TIES))
+        self.asp_ties = tuple(map(str, checked_choices("asp_ties", asp_ties, ASP_TIES)))
         self.category_cutoffs = checked_category_cutoffs(category_cutoffs)
-        checked_policy(empty)
+        checked_choice("empty", empty, POLICIES)
         checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
         self.empty, self.ideal_pool, self.hubness = empty, ideal_pool, hubness
         if "log" in self.discounts and "released" not in self.formulas:
@@ -140,64 +140,44 @@ class Evaluator:
             InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
                 direction.
         """
-        return self._evaluation(self._sides(similarity, directions), directions)
+        return replace(self.with_queries(similarity, directions), queries=[], scored={})
 
     def per_query(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> list[QueryValues]:
         """The values of every query, which ``paired_test`` compares.
 
-        Sums over directions, medians and statistics of hubs have no value per query and are left out.
-
-        Args:
-            similarity: As in a call.
-            directions: As in a call.
-
-        Raises:
-            InputError: As a call.
+        Sums over directions, medians and statistics of hubs have no value per query and are left out. Arguments and
+        errors as in a call.
         """
-        return _of_queries(self._sides(similarity, directions))
+        return self.with_queries(similarity, directions).queries
 
     def with_queries(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> Evaluation:
         """Every number, as by a call, and in ``queries`` the values of every query; the gallery is ranked once.
 
-        Args:
-            similarity: As in a call.
-            directions: As in a call.
-
-        Raises:
-            InputError: As a call.
+        Arguments and errors as in a call.
         """
-        sides = self._sides(similarity, directions)
-        found = self._evaluation(sides, directions)
-        n_images, n_captions = found.about["file_images"], found.about["file_captions"]
-        found.queries = _of_queries(sides)
-        found.scored = {side: np.arange(n_images if side == "i2t" else n_captions) for side in directions}
-        return found
-
-    def _evaluation(self, sides: Sequence[Sequence[_Number]], directions: Sequence[str]) -> Evaluation:
-        values: list[MetricValue] = [{**number.key, "value": number.value} for side in sides for number in side]
+        if isinstance(directions, str) or not len(directions):
+            raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
+        sides = [checked_direction(direction) for direction in directions]
+        matrix, known = self._use(similarity)
+        numbers = [number for side in sides for number in self._numbers(matrix, known, side)]
+        values: list[MetricValue] = [{**number.key, "value": number.value} for number in numbers]
         if set(directions) == set(DIRECTIONS):
             values += sums_of(values)
-        known = self._known
-        assert known is not None
-        return Evaluation(values, {**about_of(known.shape, [known.shape]), "phis": list(known.phis)})
-
-    def _sides(self, similarity: Similarity, directions: Sequence[str]) -> list[list[_Number]]:
-        sides = checked_directions(directions)
-        matrix, known = self._use(similarity)
-        return [self._numbers(matrix, known, side) for side in sides]
+        queries: list[QueryValues] = [{**one.key, "values": one.queries} for one in numbers if one.queries is not None]
+        scored = {str(side): np.arange(known.shape[side == "t2i"]) for side in sides}
+        about = {**about_of(known.shape, [known.shape]), "phis": list(known.phis)}
+        return Evaluation(values, about, queries, scored)
 
     def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:
         """The matrix, checked, and what is known of its gallery; computed again only where the gallery changed."""
-        given, known = (
-            similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity"),
-            self._known,
-        )
-        if known is None or not known.fits(given, self._phis is None):
-            pairing = None if isinstance(given, Gallery) else self._image_of_caption
-            gallery = Gallery.of(given, pairing, self._phis, more_rows=self.ideal_pool == "given_rows")
-            self._known = self._learned(gallery, isinstance(given, Gallery))
-            return gallery.similarity, self._known
-        return checked_similarity(given, known.shape), known
+        given = similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity")
+        known = self._known
+        if known is not None and known.fits(given, self._phis is None):
+            return checked_similarity(given, known.shape), known
+        pairing = None if isinstance(given, Gallery) else self._image_of_caption
+        gallery = Gallery.of(given, pairing, self._phis, more_rows=self.ideal_pool == "given_rows")
+        self._known = self._learned(gallery, isinstance(given, Gallery))
+        return gallery.similarity, self._known
 
     def _learned(self, gallery: Gallery, was_given: bool) -> _Known:
         """What depends on the gallery and not on the similarity."""
@@ -224,15 +204,15 @@ class Evaluator:
         plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
         category = CategoryReader(known.codes, side, self.category_cutoffs) if known.codes is not None else None
 
+        readers = [reader for reader in (asp, plausible, category) if reader is not None]
+
         def visit(block: QueryBlock) -> None:
-            for read in (asp, plausible, category):
-                if read is not None:
-                    read(block)
+            for read in readers:
+                read(block)
 
         depth = max(depth_needed(max(self.ks), known.pairing, side), *(self.hub_ks if self.hubness else (1,)))
-        for name, positives in self._positives.items():
-            if name not in RECALL_ONLY:
-                depth = max(depth, int(positives.number(side).max()))
+        to_r = [positives for name, positives in self._positives.items() if name not in RECALL_ONLY]
+        depth = max([depth, *(int(positives.number(side).max()) for positives in to_r)])
         ranking = rank(matrix, known.pairing, side, depth, visit=visit)
         ranks = ranking.ground_truth_rank
         statistics = statistics_of(ranks)
@@ -255,7 +235,7 @@ class Evaluator:
             for cutoff in self.category_cutoffs:
                 metric = "mAP" if cutoff is None else f"mAP@{cutoff}"
                 numbers.append(self._mean(key_of(metric, side), category.scores(cutoff)))
-            numbers.append(self._mean(key_of("R-P", side), category.r_precision_scores()))
+            numbers.append(self._mean(key_of("R-P", side), (category.r_precision, category.n_relevant == 0)))
         for name, positives in self._positives.items():
             numbers += self._of_positives(ranking, positives, name)
         return numbers + (self._hubs(ranking, n_gallery) if self.hubness else [])
@@ -287,16 +267,16 @@ class Evaluator:
 
     def _ncs(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
         for formula in self.formulas:
-            for variant in self.discounts if formula == "released" else self.ncs_ms:
+            variants: tuple[Any, ...] = self.discounts if formula == "released" else self.ncs_ms
+            for variant in variants:
                 for kept in self.ground_truth:
+                    given = ranking, relevance, self.ks, kept == "kept"
                     if formula == "released":
-                        discount = None if variant is None else str(variant)
-                        found = released_ncs(ranking, relevance, self.ks, kept == "kept", discount)
-                        named: dict[str, Any] = {"discount": discount or ""}
+                        found = released_ncs(*given, variant)
+                        named: dict[str, Any] = {"discount": variant or ""}
                     else:
-                        m = None if variant is None else int(variant)
-                        found = paper_ncs(ranking, relevance, self.ks, kept == "kept", m)
-                        named = {"m": m or 0}
+                        found = paper_ncs(*given, variant)
+                        named = {"m": variant or 0}
                     for k, scores in found.items():
                         key = key_of(f"N@{k}", ranking.direction, formula=formula, ground_truth=kept, phi=phi, **named)
                         yield self._mean(key, scores)
@@ -335,22 +315,20 @@ class Evaluator:
 
 
 def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Positives]:
-    """Lists of positives whose names make names of metrics, such as "CxC R@1", that can be taken apart again."""
+    """Return lists of positives whose names make names of metrics, such as "CxC R@1", that can be taken apart again."""
     for name, positives in (given or {}).items():
         if not isinstance(name, str) or not name or name != "".join(name.split()):
+            better = "-".join(str(name).split()) or "CxC"
             raise InputError(
-                f"a list of positives is named {name!r:.60}; its name stands before that of a metric, as in 'CxC R@1', "
-                f"so give it one without spaces, such as {'-'.join(str(name).split()) or 'CxC'!r:.60}."
+                f"a list of positives is named {name!r:.60}; give one without spaces, such as {better!r:.60}."
             )
         if (taken := metric_of(f"{name} R@1")).needs != "lists of positives":
             raise InputError(
-                f"a list of positives is named '{name}', but '{taken.name}' is a metric already; give it another name."
+                f"a list of positives is named '{name}', but '{taken.name}' is a metric already; rename it."
             )
         if not isinstance(positives, Positives):
-            raise InputError(
-                f"the positives '{name}' are {type(positives).__name__}; give Positives, such as "
-                "Positives.symmetric(matches) of a matrix [images, captions]."
-            )
+            kind = type(positives).__name__
+            raise InputError(f"the positives '{name}' are {kind}; give Positives, as Positives.symmetric makes.")
     return dict(given or {})
 
 
@@ -399,7 +377,3 @@ def _mean(key: MetricKey, fractions: NDArray[np.float64]) -> _Number:
     """The mean over queries, in percent or, where the registry says so, as a fraction."""
     divisor = 100.0 if metric_of(key["metric"]).unit == "fraction" else 1.0
     return _Number(key, percent(fractions) / divisor, 100.0 * fractions / divisor)
-
-
-def _of_queries(sides: Sequence[Sequence[_Number]]) -> list[QueryValues]:
-    return [{**one.key, "values": one.queries} for side in sides for one in side if one.queries is not None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import parse_metric
-from fivesentences.errors import need
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.metrics.values import KEYS, MetricValue, QueryValues
 from fivesentences.storage import replacing
@@ -45,23 +43,13 @@ class MetricFrame(pd.DataFrame):
         table = str(pd.DataFrame.to_html(shown, na_rep="", formatters=shown._formatters()))
         return "\n".join([table, *(f"<p>{html.escape(note)}</p>" for note in self.attrs.get("notes", ()))])
 
-    def to_latex(self, buf: Any = None, **options: Any) -> str | None:  # type: ignore[override]
-        """The table as it is printed, as a ``tabular`` for booktabs, with the notes as comments.
-
-        Without ``options`` no further package is needed. Those of pandas need jinja2, as ``DataFrame.to_latex`` does.
+    def to_latex(self, buf: Any = None) -> str | None:  # type: ignore[override]
+        """The table as it is printed, as a ``tabular`` for booktabs, with the notes as comments; without jinja2.
 
         Args:
             buf: A file or its path to write to; default the text is returned.
-            options: As in ``pandas.DataFrame.to_latex``.
-
-        Raises:
-            InputError: If there are options and jinja2 is not installed.
         """
-        if options:
-            need("jinja2", "workflow", f"to_latex with {', '.join(options)}")
-            text = str(pd.DataFrame(self).to_latex(**options))
-        else:
-            text = self._shown()._tabular(self.attrs.get("notes", ()))
+        text = self._shown()._tabular(self.attrs.get("notes", ()))
         if buf is None:
             return text
         if hasattr(buf, "write"):
@@ -90,12 +78,10 @@ class MetricFrame(pd.DataFrame):
 
     def _formatters(self) -> Any:
         if "metric" in self.columns:
-            names = self["metric"].astype(str)
-        elif "metric" in self.index.names:
-            names = self.index.get_level_values("metric").to_series().astype(str)
+            names = list(self["metric"])
         else:
-            names = pd.Series([], dtype=str)
-        is_fraction = names.map(lambda name: parse_metric(name).metric.decimals > 2).to_numpy(dtype=bool)
+            names = list(self.index.get_level_values("metric")) if "metric" in self.index.names else []
+        is_fraction = np.array([parse_metric(str(name)).metric.decimals > 2 for name in names], dtype=bool)
         found: list[Callable[[float], str] | None] = []
         for at, name in enumerate(self.columns):
             column = self.iloc[:, at]
@@ -104,12 +90,8 @@ class MetricFrame(pd.DataFrame):
                 continue
             fractions = len(names) and bool(column.notna().to_numpy()[is_fraction].any())
             digits = 4 if name in ("p", "p_holm", "p_holm_all") else 3 if fractions else 2
-            found.append(partial(_number, digits=digits))
+            found.append(lambda value, digits=digits: "" if pd.isna(value) else f"{value:.{digits}f}")  # type: ignore[misc]
         return found
-
-
-def _number(value: float, digits: int) -> str:
-    return "" if pd.isna(value) else f"{value:.{digits}f}"
 
 
 def stated_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -164,6 +146,11 @@ def frames_of_queries(
         named: dict[str, Any] = {key: [of_metric[key]] for key in KEYS}  # type: ignore[literal-required]
         labels = {key: pd.Categorical.from_codes(one, pd.Index(value)) for key, value in named.items()}
         yield pd.DataFrame({"query": index, **labels, "value": of_metric["values"]})
+
+
+def table_of_queries(queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]) -> pd.DataFrame:
+    """The tables of ``frames_of_queries`` as one."""
+    return pd.concat(frames_of_queries(queries, scored), ignore_index=True)
 
 
 def _row_name(metric: str, cutoff: int | None) -> str:

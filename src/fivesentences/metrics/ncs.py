@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
 
@@ -25,27 +21,19 @@ def released_ncs(
     ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, discount: str | None = None
 ) -> dict[int, Scores]:
     """Mean phi of the k retrieved items over the mean of the k largest, per query."""
-    direction, deepest = ranking.direction, max(ks)
-    ideal_ranking = relevance.ideal(direction, deepest)
-    retrieved_items = ranking.first(deepest, keep_ground_truth)
-    ideal_items = ideal_ranking.first(deepest, keep_ground_truth)
-    retrieved = relevance.values(retrieved_items, direction)
-    ideal = relevance.values(ideal_items, direction)
-    scores = {}
-    for k in ks:
-        mean_retrieved = _mean_of_first(retrieved, retrieved_items, k, discount)
-        mean_ideal = _mean_of_first(ideal, ideal_items, k, discount)
-        scores[k] = (mean_retrieved / (mean_ideal + RELEASED_EPSILON), mean_ideal == 0)
-    return scores
+    deepest = max(ks)
+    lists = ranking, relevance.ideal(ranking.direction, deepest)
+    items = [each.first(deepest, keep_ground_truth) for each in lists]
+    phis = [relevance.values(each, ranking.direction) for each in items]
 
+    def mean(values: NDArray[np.float64], items: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+        values, present = values[:, :k], items[:, :k] >= 0
+        if discount == "log":
+            values = values * np.log2(k - np.arange(values.shape[1]) + 1.0)
+        return np.asarray(values.sum(axis=1) / np.maximum(1, np.count_nonzero(present, axis=1)))
 
-def _mean_of_first(
-    values: NDArray[np.float64], items: NDArray[np.int64], k: int, discount: str | None
-) -> NDArray[np.float64]:
-    values, present = values[:, :k], items[:, :k] >= 0
-    if discount == "log":
-        values = values * np.log2(k - np.arange(values.shape[1]) + 1.0)
-    return np.asarray(values.sum(axis=1) / np.maximum(1, np.count_nonzero(present, axis=1)))
+    means = {k: (mean(phis[0], items[0], k), mean(phis[1], items[1], k)) for k in ks}
+    return {k: (retrieved / (ideal + RELEASED_EPSILON), ideal == 0) for k, (retrieved, ideal) in means.items()}
 
 
 def paper_ncs(
@@ -57,8 +45,7 @@ def paper_ncs(
     retrieved_items = ranking.first(deepest, keep_ground_truth)
     ideal_items = relevance.ideal(direction, most).first(most, keep_ground_truth)
     slot = slots(retrieved_items, ideal_items)
-    retrieved = relevance.values(retrieved_items, direction)
-    ideal = relevance.values(ideal_items, direction)
+    retrieved, ideal = relevance.values(retrieved_items, direction), relevance.values(ideal_items, direction)
     scores = {}
     for k in ks:
         size = m or k
@@ -113,9 +100,24 @@ def ncs(
         InputError: If shapes disagree, a value is not finite, an image has no caption, or arguments contradict each
             other.
     """
+    cutoffs, side = checked_cutoffs(ks), checked_direction(direction)
+    checked_choice("formula", formula, ("released", "paper"))
+    checked_choice("discount", discount, (None, "log"))
+    checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
+    checked_choice("empty", empty, POLICIES)
+    if formula == "released" and m is not None:
+        raise InputError(f"m is {m} but the released formula has m = k; leave m out or pass formula='paper'.")
+    if formula == "paper" and discount is not None:
+        raise InputError("discount='log' belongs to formula='released'; the paper's eq. 5 has no discount.")
     gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi}, more_rows=ideal_pool == "given_rows")
-    side = checked_direction(direction)
-    return _ncs(gallery, ks, side, keep_ground_truth, formula, m, discount, ideal_pool, empty)
+    relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
+    ranking = ranking_of(gallery, side, depth_needed(max(cutoffs), gallery.image_of_caption, side))
+    if formula == "released":
+        scores = released_ncs(ranking, relevance, cutoffs, keep_ground_truth, discount)
+    else:
+        size = None if m is None else checked_cutoffs((m,), "m")[0]
+        scores = paper_ncs(ranking, relevance, cutoffs, keep_ground_truth, size)
+    return {k: percent(after_policy(score, empty, side)) for k, score in scores.items()}
 
 
 def nsum(
@@ -135,40 +137,6 @@ def nsum(
 
     Arguments and errors as in ``ncs``; 0 to 600 for three cut-offs.
     """
-    gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi}, more_rows=ideal_pool == "given_rows")
-    return sum(
-        sum(_ncs(gallery, ks, side, keep_ground_truth, formula, m, discount, ideal_pool, empty).values())
-        for side in DIRECTIONS
-    )
-
-
-def _ncs(
-    gallery: Gallery,
-    ks: Sequence[int],
-    side: Direction,
-    keep_ground_truth: bool,
-    formula: str,
-    m: int | None,
-    discount: str | None,
-    ideal_pool: str,
-    empty: str,
-) -> dict[int, float]:
-    """``ncs`` of one direction."""
-    cutoffs = checked_cutoffs(ks)
-    checked_choice("formula", formula, ("released", "paper"))
-    checked_choice("discount", discount, (None, "log"))
-    checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
-    checked_policy(empty)
-    if formula == "released" and m is not None:
-        raise InputError(f"m is {m} but the released formula has m = k; leave m out or pass formula='paper'.")
-    if formula == "paper" and discount is not None:
-        raise InputError("discount='log' belongs to formula='released'; the paper's eq. 5 has no discount.")
-    if m is not None:
-        (m,) = checked_cutoffs((m,), "m")
-    relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
-    ranking = ranking_of(gallery, side, depth_needed(max(cutoffs), gallery.image_of_caption, side))
-    if formula == "released":
-        scores = released_ncs(ranking, relevance, cutoffs, keep_ground_truth, discount)
-    else:
-        scores = paper_ncs(ranking, relevance, cutoffs, keep_ground_truth, m)
-    return {k: percent(after_policy(score, empty, side)) for k, score in scores.items()}
+    gallery = Gallery.of(similarity, image_of_caption)
+    given = keep_ground_truth, formula, m, discount, ideal_pool
+    return sum(sum(ncs(gallery, phi, ks, side, *given, empty=empty).values()) for side in DIRECTIONS)

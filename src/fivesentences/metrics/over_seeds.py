@@ -1,4 +1,4 @@
-"""What several seeds say of a setting: their mean, and how uncertain it is."""
+"""The mean of a setting over seeds, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 LEVEL = 0.95
 NAN = float("nan")
@@ -26,12 +27,10 @@ def t_interval(values: Sequence[float]) -> Interval:
     Args:
         values: One per seed. With one of them no interval is known; with none the mean is NaN too.
     """
-    from scipy.stats import t
-
     if len(values) < 2:
         return Interval(float(values[0]) if len(values) else NAN, NAN, NAN, len(values))
     mean, count = float(np.mean(values)), len(values)
-    half = float(t.ppf((1 + LEVEL) / 2, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
+    half = float(stdtrit(count - 1, (1 + LEVEL) / 2) * np.std(values, ddof=1) / np.sqrt(count))
     return Interval(mean, mean - half, mean + half, count)
 
 

@@ -42,32 +42,25 @@ class LabelDistances:
         if len(without) == len(table):
             raise InputError("no image has a label; are labels and image ids of the same dataset?")
         if unlabelled == "error" and len(without):
-            raise InputError(
-                f"{len(without)} of {len(table)} images have no label, the first is image {without[0]}; "
-                "unlabelled='drop' leaves them out."
-            )
+            what = f"{len(without)} of {len(table)} images have no label, the first is image {without[0]}"
+            raise InputError(f"{what}; unlabelled='drop' leaves them out.")
         size = table.sum(axis=1)
         self.distance = np.empty((len(table), len(table)), dtype=np.int16)
         for rows in parts(self.distance):
             self.distance[rows] = size[rows, None] + size - 2 * (table[rows] @ table.T)
         self.distance[:, without] = UNLABELLED
 
-    def labelled_queries(self, direction: Direction) -> NDArray[np.bool_]:
-        """``[queries]`` whether the query's image has a label."""
-        return self.labelled if direction == "i2t" else self.labelled[self.pairing]
-
 
 def _checked_labels(labels: ArrayLike, n_images: int) -> NDArray[np.float32]:
     table = as_array(labels, "labels")
     if table.ndim != 2 or table.dtype.kind not in "fiub" or not 0 < table.shape[1] < UNLABELLED:
-        raise InputError(
-            f"labels is {table.dtype} of shape {list(table.shape)}; a table [images, classes] of 0 and 1 is expected."
-        )
+        what = f"{table.dtype} of shape {list(table.shape)}"
+        raise InputError(f"labels is {what}; a table [images, classes] of 0 and 1 is expected.")
     if len(table) != n_images:
         raise InputError(f"labels has {len(table)} rows but there are {n_images} images; give one row per image.")
-    wrong = (table != 0) & (table != 1)  # NaN is neither
-    if wrong.any():
-        image, label = (int(index[0]) for index in np.nonzero(wrong))
+    wrong = np.argwhere((table != 0) & (table != 1))  # NaN is neither
+    if len(wrong):
+        image, label = wrong[0].tolist()
         raise InputError(f"labels[{image}, {label}] is {table[image, label]}; an image has a label (1) or not (0).")
     return table.astype(np.float32)
 
@@ -86,7 +79,7 @@ class PlausibleReader:
 
     def __init__(self, distances: LabelDistances, direction: Direction, zetas: Sequence[int] = ZETAS):
         self.distances, self.direction, self.zetas = distances, direction, tuple(zetas)
-        self.is_query = distances.labelled_queries(direction)
+        self.is_query = distances.labelled if direction == "i2t" else distances.labelled[distances.pairing]
         self.r_precision = np.full((len(self.zetas), len(self.is_query)), np.nan)
 
     def __call__(self, block: QueryBlock) -> None:
@@ -107,17 +100,6 @@ class PlausibleReader:
                 size = np.count_nonzero(match, axis=1)
                 found = np.count_nonzero(match & (place < size[:, None]), axis=1)
                 precision[queries] = np.where(is_query, found / np.maximum(1, size), np.nan)
-
-
-def _checked_zetas(zetas: Sequence[int]) -> tuple[int, ...]:
-    if isinstance(zetas, str | bytes) or not isinstance(zetas, Sequence | np.ndarray) or not len(zetas):
-        raise InputError(f"zetas is {zetas!r}; give a list such as (0, 1, 2).")
-    for zeta in zetas:
-        if isinstance(zeta, bool) or not isinstance(zeta, int | np.integer) or not 0 <= zeta < UNLABELLED:
-            raise InputError(
-                f"zetas holds {zeta!r}; it must be a number of labels in which a match may differ, from 0."
-            )
-    return tuple(int(zeta) for zeta in zetas)
 
 
 def pmrp(
@@ -151,8 +133,13 @@ def pmrp(
     Raises:
         InputError: If shapes disagree, a value is not finite, labels are not 0 or 1, or no image has a label.
     """
-    side, allowed = checked_direction(direction), _checked_zetas(zetas)
+    side = checked_direction(direction)
+    if isinstance(zetas, str) or not len(zetas):
+        raise InputError(f"zetas is {zetas!r}; give a list such as (0, 1, 2).")
+    for zeta in zetas:
+        if isinstance(zeta, bool) or not isinstance(zeta, int | np.integer) or not 0 <= zeta < UNLABELLED:
+            raise InputError(f"zetas holds {zeta!r}; it is the number of labels in which a match may differ, from 0.")
     gallery = Gallery.of(similarity, image_of_caption)
-    reader = PlausibleReader(LabelDistances(labels, gallery.image_of_caption, unlabelled), side, allowed)
+    reader = PlausibleReader(LabelDistances(labels, gallery.image_of_caption, unlabelled), side, zetas)
     read_rankings(gallery.similarity, side, reader)
     return float(np.nanmean((100.0 * reader.r_precision).mean(axis=0)))

@@ -15,9 +15,9 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
-from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import best_first, blocks_of_queries
-from fivesentences.retrieval.arguments import checked_cutoffs, checked_direction
+from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
 
 if TYPE_CHECKING:
@@ -49,29 +49,18 @@ class Positives:
     own: scipy.sparse.csr_array | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "i2t", _boolean(self.i2t, "i2t"))
-        object.__setattr__(self, "t2i", _boolean(self.t2i, "t2i"))
-        if self.i2t.shape != self.t2i.shape:
-            raise InputError(
-                f"the positives i2t are {list(self.i2t.shape)} but t2i {list(self.t2i.shape)}; both are "
-                "[images, captions]."
-            )
-        if self.own is not None:
-            object.__setattr__(self, "own", _boolean(self.own, "own"))
-            if self.own.shape != self.i2t.shape:
+        for name in ("i2t", "t2i", *(["own"] if self.own is not None else [])):
+            matrix = _boolean(getattr(self, name), name)
+            object.__setattr__(self, name, matrix)
+            if matrix.shape != self.i2t.shape:
                 raise InputError(
-                    f"own is {list(self.own.shape)} but the positives are {list(self.i2t.shape)}; both are "
-                    "[images, captions]."
+                    f"{name} is {list(matrix.shape)} but i2t {list(self.i2t.shape)}; both are [images, captions]."
                 )
-        for name, given, size in (
-            ("outside_i2t", self.outside_i2t, self.i2t.shape[0]),
-            ("outside_t2i", self.outside_t2i, self.i2t.shape[1]),
-        ):
+        for name, size in zip(("outside_i2t", "outside_t2i"), self.i2t.shape, strict=True):
+            given = getattr(self, name)
             counts = np.zeros(size, dtype=np.int64) if given is None else np.asarray(given)
             if counts.shape != (size,) or counts.dtype.kind not in "iu" or counts.min(initial=0) < 0:
-                raise InputError(
-                    f"{name} is {counts.dtype} {list(counts.shape)}; {size} counts of at least 0 are needed."
-                )
+                raise InputError(f"{name} is {counts.dtype} {list(counts.shape)}; give {size} counts of at least 0.")
             object.__setattr__(self, name, counts.astype(np.int64))
 
     @classmethod
@@ -109,10 +98,9 @@ class Positives:
             InputError: If it is not ``[images, captions]`` of the gallery.
         """
         if shape != self.shape:
-            images, captions = self.shape
             raise InputError(
-                f"{name} are of {images} images and {captions} captions but similarity is {list(shape)}, which is of "
-                "another gallery; score the whole split that the lists name, or leave them out."
+                f"{name} are of {self.shape[0]} images and {self.shape[1]} captions but similarity is {list(shape)}, "
+                "which is of another gallery; score the whole split that the lists name, or leave them out."
             )
 
     def check_owners(self, image_of_caption: NDArray[np.int64], name: str = "the positives") -> None:
@@ -133,18 +121,17 @@ class Positives:
             return
         caption = int(wrong[0])
         listed = by_caption.indices[by_caption.indptr[caption] : by_caption.indptr[caption + 1]]
-        listed_words = f"image {listed[0]}" if len(listed) == 1 else f"images {', '.join(map(str, listed[:3]))}"
-        more = ", ..." if len(listed) > 3 else ""
+        words = f"image{'s' * (len(listed) > 1)} {', '.join(map(str, listed[:3]))}{', ...' * (len(listed) > 3)}"
         own = "; Positives(..., own=...) is for lists that leave own images out" if self.own is None else ""
+        ids = "the ids of the rows and columns in their own order"
         raise InputError(
-            f"{name} have caption {caption} with {listed_words}{more}, but the similarity has it as a caption of image "
+            f"{name} have caption {caption} with {words}, but the similarity has it as a caption of image "
             f"{int(image_of_caption[caption])}, and so for {len(wrong):,} of {len(checked):,} captions: rows or "
             "columns are in another order than the lists",
             cure=Cure(
-                f"name the ids of the rows and columns in their own order, and image_of_caption where it is not in "
-                f"blocks{own}",
-                "give the COCO ids of the rows and columns in their own order by --image-ids FILE and --caption-ids "
-                "FILE, and --image-of-caption FILE where captions do not follow in equal blocks",
+                f"name {ids}, and image_of_caption where it is not in blocks{own}",
+                f"give {ids} by --image-ids FILE and --caption-ids FILE, and --image-of-caption FILE where captions do "
+                "not follow in equal blocks",
             ),
         )
 
@@ -159,7 +146,6 @@ class Hits:
         queries: ``[some]`` the queries that have one, ascending.
         hit: ``[some, depth]`` whether the item at this place of the ranking is positive.
         number: ``[some]`` R.
-        n_gallery: Items of the gallery.
     """
 
     direction: Direction
@@ -167,29 +153,23 @@ class Hits:
     queries: NDArray[np.int64]
     hit: NDArray[np.bool_]
     number: NDArray[np.int64]
-    n_gallery: int
 
     def recall(self, k: int) -> NDArray[np.float64]:
         """``[some]`` 1 where a positive is among the first k, else 0."""
         return np.asarray(self.hit[:, :k].any(axis=1), dtype=np.float64)
 
     def r_precision(self) -> NDArray[np.float64]:
-        """``[some]`` share of positives among the first R.
-
-        Raises:
-            InputError: If fewer items were looked at.
-        """
+        """``[some]`` share of positives among the first R, which must have been looked at."""
         return np.asarray(np.count_nonzero(self._until_r(), axis=1) / self.number)
 
     def average_precision_at_r(self) -> NDArray[np.float64]:
-        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive.
-
-        Raises:
-            InputError: If fewer items were looked at.
-        """
+        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive."""
         counted = self._until_r()
         precision = np.cumsum(counted, axis=1) / np.arange(1, counted.shape[1] + 1)
         return np.asarray((precision * counted).sum(axis=1) / self.number)
+
+    def _until_r(self) -> NDArray[np.bool_]:
+        return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
 
     def scores(self, values: NDArray[np.float64], empty: str) -> Scores:
         """``[queries]`` fractions of all queries, and which have no positive, from ``[some]`` fractions.
@@ -211,14 +191,6 @@ class Hits:
             InputError: As the policy ``empty`` says.
         """
         return percent(after_policy(self.scores(values, empty), empty, self.direction))
-
-    def _until_r(self) -> NDArray[np.bool_]:
-        most = int(self.number.max(initial=0))
-        if self.hit.shape[1] < min(most, self.n_gallery):
-            raise InputError(
-                f"a query has {most} positives but each query looked at {self.hit.shape[1]} items only; rank deeper."
-            )
-        return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
 
 
 def find_hits(similarity: Similarity, positives: Positives, direction: str, depth: int = 1, to_r: bool = False) -> Hits:
@@ -247,24 +219,12 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
     return hits_of_ranking(np.concatenate(items), positives, side)
 
 
-def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: str) -> Hits:
-    """``find_hits`` from rankings of all queries that have been made already.
-
-    Args:
-        items: ``[queries, depth]`` gallery indices, best first.
-        positives: Of this gallery.
-        direction: ``"i2t"`` or ``"t2i"``.
-
-    Raises:
-        InputError: If there are not as many rankings as queries.
-    """
-    side = checked_direction(direction)
-    wanted, number = positives.of_queries(side), positives.number(side)
-    if items.ndim != 2 or len(items) != len(number):
-        raise InputError(f"items is {list(items.shape)} but the positives are of {len(number)} queries of {side}.")
+def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: Direction) -> Hits:
+    """``find_hits`` from ``[queries, depth]`` rankings of all queries, best first."""
+    number = positives.number(direction)
     queries = np.flatnonzero(number)
-    hit = _contains(wanted, queries, items[queries])
-    return Hits(side, len(number), queries, hit, number[queries], wanted.shape[1])
+    hit = _contains(positives.of_queries(direction), queries, items[queries])
+    return Hits(direction, len(number), queries, hit, number[queries])
 
 
 def recall_of_positives(
@@ -292,7 +252,7 @@ def recall_of_positives(
         InputError: If shapes disagree, a value is not finite, or no query has a positive.
     """
     cutoffs = checked_cutoffs(ks)
-    checked_policy(empty)
+    checked_choice("empty", empty, POLICIES)
     hits = find_hits(similarity, positives, direction, max(cutoffs))
     return {k: hits.mean(hits.recall(k), empty) for k in cutoffs}
 
@@ -307,7 +267,7 @@ def map_at_r(similarity: Similarity, positives: Positives, direction: str = "i2t
     Returns:
         A fraction.
     """
-    checked_policy(empty)
+    checked_choice("empty", empty, POLICIES)
     hits = find_hits(similarity, positives, direction, to_r=True)
     return hits.mean(hits.average_precision_at_r(), empty) / 100.0
 
@@ -322,7 +282,7 @@ def r_precision_of(
     Returns:
         A fraction.
     """
-    checked_policy(empty)
+    checked_choice("empty", empty, POLICIES)
     hits = find_hits(similarity, positives, direction, to_r=True)
     return hits.mean(hits.r_precision(), empty) / 100.0
 
@@ -345,10 +305,10 @@ def _contains(
 def _boolean(pairs: Any, name: str) -> scipy.sparse.csr_array:
     try:
         matrix = scipy.sparse.csr_array(pairs).astype(bool)
+        if matrix.ndim != 2:
+            raise ValueError
     except (TypeError, ValueError):
         raise InputError(f"{name} is {type(pairs).__name__}; a matrix [images, captions] is expected.") from None
-    if matrix.ndim != 2:
-        raise InputError(f"{name} is {list(matrix.shape)}; a matrix [images, captions] is expected.")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.machine import threads
 from fivesentences.retrieval.gallery import Gallery
-from fivesentences.semantics.scoring import threads
+from fivesentences.semantics.references import References
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
@@ -91,11 +92,6 @@ class QueryBlock:
 
     part: slice
     scores: NDArray
-
-    @property
-    def queries(self) -> NDArray[np.int64]:
-        """``[queries of the part]`` their indices."""
-        return np.arange(self.part.start, self.part.stop)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -234,9 +230,7 @@ def rank(
     """
     n_queries, n_gallery = matrix.shape if direction == "i2t" else (len(pairing), matrix.shape[0])
     depth = min(depth, n_gallery)
-    captions_by_image = np.argsort(pairing, kind="stable")
-    captions_of_image = np.bincount(pairing, minlength=matrix.shape[0])
-    first_of_image = np.cumsum(captions_of_image) - captions_of_image
+    own_of = References(pairing)
     # Captions that belong to no image match no query.
     owner = np.full(matrix.shape[1], -1)
     owner[: len(pairing)] = pairing
@@ -246,40 +240,32 @@ def rank(
     of_queries = matrix[:, : len(pairing)] if direction == "t2i" else matrix
 
     def work(part: slice) -> None:
-        scores = block_of_queries(of_queries, direction, part)
-        block = QueryBlock(part, scores)
+        block = QueryBlock(part, block_of_queries(of_queries, direction, part))
+        scores, queries = block.scores, np.arange(part.start, part.stop)
         if visit is not None:
             visit(block)
         # A block that a visitor has sorted is not sorted again.
         items[part] = block.order[:, :depth] if "order" in block.__dict__ else best_first(scores, depth)
-        queries = block.queries
-        if direction == "i2t":
-            own[part] = owner[items[part]] == queries[:, None]
-        else:
-            own[part] = items[part] == pairing[queries][:, None]
+        owners = (owner[items[part]], queries) if direction == "i2t" else (items[part], pairing[part])
+        own[part] = owners[0] == owners[1][:, None]
         if not find_ground_truth:
             return
         if direction == "i2t":
-            begin = first_of_image[queries]
-            captions = captions_by_image[begin[0] : begin[-1] + captions_of_image[queries[-1]]]
+            captions, begin = own_of.of_images(part), own_of.first[part] - own_of.first[part.start]
             own_scores = scores[pairing[captions] - part.start, captions]
-            best = np.maximum.reduceat(own_scores, begin - begin[0])
-            is_best = own_scores == np.repeat(best, captions_of_image[queries])
-            target = np.minimum.reduceat(np.where(is_best, captions, n_gallery), begin - begin[0])
+            best = np.maximum.reduceat(own_scores, begin)
+            is_best = own_scores == np.repeat(best, own_of.count[part])
+            target = np.minimum.reduceat(np.where(is_best, captions, n_gallery), begin)
         else:
-            target = pairing[queries]
+            target = pairing[part]
             best = scores[np.arange(len(queries)), target]
-        ranks[part] = _positions(scores, best, target)
+        # The position of the item `target`, whose score is `best`, in its query's order.
+        before = np.count_nonzero(scores > best[:, None], axis=1)
+        equal = scores == best[:, None]
+        for row in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
+            before[row] += np.count_nonzero(equal[row, : target[row]])
+        ranks[part] = before
 
     in_threads(work, parts_of_queries(n_queries, n_gallery))
-    n_own = captions_of_image if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
+    n_own = own_of.count if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
     return Ranking(direction, items, own, n_own, n_gallery, ranks)
-
-
-def _positions(scores: NDArray, best: NDArray, target: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``[rows]`` position in its row's order of the item ``target``, whose score is ``best``."""
-    before: NDArray[np.int64] = np.count_nonzero(scores > best[:, None], axis=1)
-    equal = scores == best[:, None]
-    for row in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
-        before[row] += np.count_nonzero(equal[row, : target[row]])
-    return before

@@ -5,12 +5,15 @@ Computed once for a phi matrix and used for every similarity matrix, cut-off and
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, parts, rank
+from fivesentences.semantics.references import References
+from fivesentences.semantics.sparse_rows import ranges
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
@@ -32,10 +35,7 @@ class Relevance:
         self.n_captions, self.n_images = len(pairing), phi.shape[1]
         self._ideal: dict[Direction, Ranking] = {}
         self._neighbours: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
-        self._blank: NDArray[np.bool_] | None = None
-        self._captions_by_image = np.argsort(pairing, kind="stable")
-        self._captions_of_image = np.bincount(pairing, minlength=self.n_images)
-        self._first_of_image = np.cumsum(self._captions_of_image) - self._captions_of_image
+        self._own = References(pairing)
 
     def ideal(self, direction: Direction, k: int) -> Ranking:
         """Ranking by phi itself, deep enough for ``k`` items without the ground truth."""
@@ -53,15 +53,13 @@ class Relevance:
         found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
         return np.where(items < 0, 0.0, found.astype(np.float64))
 
-    @property
+    @cached_property
     def blank_images(self) -> NDArray[np.bool_]:
         """``[images]`` whether phi of the image is zero for every caption."""
-        if self._blank is None:
-            anything = np.zeros(self.n_images, dtype=bool)
-            for part in parts(self.phi[: self.n_captions], ELEMENTS_PER_BLOCK):
-                anything |= self.phi[part].any(axis=0)
-            self._blank = ~anything
-        return self._blank
+        anything = np.zeros(self.n_images, dtype=bool)
+        for part in parts(self.phi[: self.n_captions], ELEMENTS_PER_BLOCK):
+            anything |= self.phi[part].any(axis=0)
+        return ~anything
 
     def neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The ``m`` images most like each image, as released.
@@ -95,8 +93,7 @@ class Relevance:
 
         def find(part: slice) -> None:
             images = np.arange(part.start, part.stop)
-            begin, end = self._first_of_image[images[0]], self._first_of_image[images[-1]]
-            captions = self._captions_by_image[begin : end + self._captions_of_image[images[-1]]]
+            captions = self._own.of_images(part)
             place = ((self.pairing[captions] - part.start)[:, None] * self.n_images + lists[captions]).ravel()
             size = len(images) * self.n_images
             total = np.bincount(place, weights=phi_of_lists[captions].ravel(), minlength=size)
@@ -115,16 +112,14 @@ class Relevance:
 
     def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of captions of each image; 0 for -1."""
-        return np.where(images < 0, 0, self._captions_of_image[np.maximum(images, 0)])
+        return np.where(images < 0, 0, self._own.count[np.maximum(images, 0)])
 
     def phi_of_captions_of(self, images: NDArray[np.int64]) -> NDArray[np.float64]:
         """phi between query image ``i`` and all captions of image ``images[i, s]``, summed; ``[queries, slots]``."""
         flat = np.maximum(images, 0).ravel()
-        count = self._captions_of_image[flat]
+        count = self._own.count[flat]
         first = np.cumsum(count) - count
-        captions = self._captions_by_image[
-            np.repeat(self._first_of_image[flat] - first, count) + np.arange(count.sum())
-        ]
+        captions = self._own.by_image[ranges(self._own.first[flat], count)]
         query = np.repeat(np.repeat(np.arange(len(images)), images.shape[1]), count)
         summed = np.add.reduceat(self.phi[captions, query].astype(np.float64), first)
         return np.where(images < 0, 0.0, summed.reshape(images.shape))

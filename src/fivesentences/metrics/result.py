@@ -54,9 +54,8 @@ class Evaluation:
         Raises:
             NoSuchNumber: If there is none, or there are several; it is an ``InputError`` and a ``KeyError``.
         """
-        parts = key if isinstance(key, tuple) else (key,)
-        variant = dict(parts[-1]) if parts and isinstance(parts[-1], Mapping) else {}
-        names = parts[:-1] if parts and isinstance(parts[-1], Mapping) else parts
+        names: list[Any] = list(key) if isinstance(key, tuple) else [key]
+        variant = dict(names.pop()) if names and isinstance(names[-1], Mapping) else {}
         if not 1 <= len(names) <= 2 or not all(isinstance(name, str) for name in names):
             raise NoSuchNumber(
                 f"{key!r} names no number; give a metric, a direction and perhaps a variant, such as "
@@ -103,24 +102,25 @@ class Evaluation:
 
         The value is NaN where the metric leaves the query out. Empty unless values of queries were asked for.
         """
-        import pandas as pd
-
-        from fivesentences.metrics.frame import frames_of_queries
-
-        return pd.concat(frames_of_queries(self.queries, self.scored), ignore_index=True)
+        found: pd.DataFrame = _frames().table_of_queries(self.queries, self.scored)
+        return found
 
     def _noted(self, form: str) -> pd.DataFrame:
-        from fivesentences.metrics.frame import stated_once, table_of
-
-        frame = table_of(self.values, form)
-        frame.attrs.update(self.about, **stated_once(sentences(self.about), GALLERY_COLUMNS))
-        return frame
+        table: pd.DataFrame = _frames().table_of(self.values, form)
+        table.attrs.update(self.about, **_frames().stated_once(sentences(self.about), GALLERY_COLUMNS))
+        return table
 
     def __repr__(self) -> str:
         return repr(self.wide())
 
     def _repr_html_(self) -> str:
         return str(self.wide()._repr_html_())  # type: ignore[operator]
+
+
+def _frames() -> Any:
+    from fivesentences.metrics import frame  # pandas takes a second
+
+    return frame
 
 
 def about_of(
@@ -164,18 +164,15 @@ def sums_of(values: Sequence[Row]) -> list[Row]:
     Args:
         values: Numbers of both directions, perhaps with keys besides those of ``MetricValue``.
     """
-    totals: dict[tuple[tuple[str, Any], ...], float] = {}
-    counts: dict[tuple[tuple[str, Any], ...], int] = {}
+    terms: dict[tuple[tuple[str, Any], ...], list[float]] = {}
     for row in values:
         metric = parse_metric(row["metric"]).metric
         if metric.sum:
             of_both = {**row, "metric": metric.sum, "direction": "", "value": None}
-            key = tuple(of_both.items())
-            totals[key] = totals.get(key, 0.0) + row["value"]  # type: ignore[typeddict-item]
-            counts[key] = counts.get(key, 0) + 1
+            terms.setdefault(tuple(of_both.items()), []).append(row["value"])  # type: ignore[typeddict-item]
     found: list[Any] = []
-    for key, total in totals.items():
-        found.append({**dict(key), "value": total})
+    for key, some in terms.items():
+        found.append({**dict(key), "value": sum(some, 0.0)})
         if found[-1]["metric"] == "Rsum":
-            found.append({**found[-1], "metric": "mR", "value": total / counts[key]})
+            found.append({**found[-1], "metric": "mR", "value": found[-1]["value"] / len(some)})
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
@@ -50,16 +50,12 @@ def semantic_recall_scores(
         nothing = scale == 0
         hit = slots(items, best) < best.shape[1]
         n_relevant = np.count_nonzero(best >= 0, axis=1)
-    if weighting == "hard":
-        return {k: (_recall(hit[:, :k], n_relevant, style), nothing) for k in ks}
-    gained = np.where(hit, relevance.values(items, direction), 0.0)
-    return {k: (gained[:, :k].sum(axis=1) / np.where(nothing, 1.0, scale), nothing) for k in ks}
-
-
-def _recall(hit: NDArray[np.bool_], n_relevant: NDArray[np.int64], style: str) -> NDArray[np.float64]:
+    if weighting == "soft":
+        gained = np.where(hit, relevance.values(items, direction), 0.0)
+        return {k: (gained[:, :k].sum(axis=1) / np.where(nothing, 1.0, scale), nothing) for k in ks}
     if style == "vse_recall":
-        return np.asarray(hit.any(axis=1), dtype=np.float64)
-    return np.asarray(np.count_nonzero(hit, axis=1) / np.maximum(1, n_relevant))
+        return {k: (hit[:, :k].any(axis=1).astype(np.float64), nothing) for k in ks}
+    return {k: (np.count_nonzero(hit[:, :k], axis=1) / np.maximum(1, n_relevant), nothing) for k in ks}
 
 
 def semantic_recall(
@@ -114,7 +110,7 @@ def semantic_recall(
     checked_choice("formula", formula, ("released", "paper"))
     checked_choice("style", style, ("recall", "vse_recall"))
     checked_choice("weighting", weighting, ("hard", "soft"))
-    checked_policy(empty)
+    checked_choice("empty", empty, POLICIES)
     gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi})
     relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
     ranking = ranking_of(gallery, side, depth_needed(max(cutoffs), gallery.image_of_caption, side))

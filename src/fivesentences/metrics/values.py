@@ -1,8 +1,8 @@
-"""What a number of an evaluation is: the keys that tell it from all others."""
+"""Numbers of an evaluation, and the keys that tell them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import InputError, did_you_mean
 
-KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
 SHOWN = 20  # names that a message lists at most
 
 
 class MetricKey(TypedDict):
-    """What a number is; see ``MetricValue``."""
+    """Name and variant of a number; see ``MetricValue``."""
 
     metric: str
     direction: str
@@ -28,8 +27,11 @@ class MetricKey(TypedDict):
     phi: str
 
 
+KEYS = list(MetricKey.__annotations__)
+
+
 class MetricValue(MetricKey):
-    """One number and what it is, in the columns of the tidy table.
+    """One number with its name and variant, in the columns of the tidy table.
 
     ``metric`` is a name of the registry with a cut-off, such as "R@1" or "CxC R@5". ``direction`` is
     the side of the queries, and empty for sums of both. ``formula`` ("released", "paper"; of ASP its rule for ties),
@@ -64,23 +66,13 @@ Row = TypeVar("Row", bound=MetricKey)
 
 
 def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
-    """What a number is, from the parts of its variant that apply."""
-    key: MetricKey = {
-        "metric": metric,
-        "direction": direction,
-        "formula": "",
-        "ground_truth": "",
-        "m": 0,
-        "style": "",
-        "weighting": "",
-        "discount": "",
-        "phi": "",
-    }
-    return {**key, **variant}  # type: ignore[typeddict-item]
+    """The key of a number, from the parts of its variant that apply."""
+    empty: dict[str, Any] = {key: 0 if key == "m" else "" for key in KEYS}
+    return {**empty, "metric": metric, "direction": direction, **variant}  # type: ignore[typeddict-item]
 
 
 def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) -> Row:
-    """The one row of a metric, a direction and those parts of a variant that are named.
+    """Find the one row of a metric, a direction and the given parts of a variant.
 
     Raises:
         NoSuchNumber: If there is none, or there are several; the sentence says what there is.
@@ -89,39 +81,27 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
         if name not in KEYS:
             raise NoSuchNumber(f"a number has no {name!r}; it is named by {', '.join(KEYS)}.")
     wanted = {"metric": metric, "direction": direction, **variant}
-    found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
-    if len(found) == 1:
-        return found[0]
     named = ", ".join(f"{name}={value!r}" for name, value in wanted.items() if value or name == "metric")
-    if found:
-        raise NoSuchNumber(
-            f"there are {len(found)} numbers with {named}: they differ in {_differing(found)}; name one."
-        )
-    raise NoSuchNumber(f"there is no number with {named}; {_there_is(rows, wanted)}")
-
-
-def _there_is(rows: Sequence[MetricKey], wanted: dict[str, Any]) -> str:
-    """What a reader may name instead: the values of the first part of the name that no number has."""
     left: list[Any] = list(rows)
     for name, value in wanted.items():
-        fitting = [row for row in left if row[name] == value]
+        fitting = [row for row in left if row.get(name) == value]
         if not fitting:
-            known = list(dict.fromkeys(str(row[name]) for row in left))
-            of = "" if name == "metric" else f" of {wanted['metric']}"
+            known = _distinct(str(row[name]) for row in left)
             if known in ([""], ["0"]):
-                return f"{wanted['metric']} has no {name}; leave it out."
-            words = ", ".join(repr(one) for one in known[:SHOWN]) + (", ..." if len(known) > SHOWN else "")
+                raise NoSuchNumber(f"there is no number with {named}; {metric} has no {name}; leave it out.")
+            words = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
             guess = did_you_mean(str(value), known)
-            return f"{name}{of} is one of {words or 'none'}" + (f": {guess}" if guess else ".")
+            of = "" if name == "metric" else f" of {metric}"
+            there = f"{name}{of} is one of {words or 'none'}" + (f": {guess}" if guess else ".")
+            raise NoSuchNumber(f"there is no number with {named}; {there}")
         left = fitting
-    return "name one."
+    if len(left) > 1:
+        differ = {key: values for key in KEYS if len(values := _distinct(row[key] for row in left)) > 1}
+        parts = ", ".join(f"{key} ({', '.join(map(repr, values[:SHOWN]))})" for key, values in differ.items())
+        raise NoSuchNumber(f"there are {len(left)} numbers with {named}: they differ in {parts}; name one.")
+    found: Row = left[0]
+    return found
 
 
-def _differing(rows: Sequence[MetricKey]) -> str:
-    """The parts in which numbers differ, with their values."""
-    parts = []
-    for key in KEYS:
-        values = list(dict.fromkeys(row[key] for row in rows))  # type: ignore[literal-required]
-        if len(values) > 1:
-            parts.append(f"{key} ({', '.join(map(repr, values[:SHOWN]))})")
-    return ", ".join(parts)
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
-from fivesentences.paper.numbers.published import PublishedRow, read_published
+from fivesentences.paper.numbers.published import PublishedTable, read_published
 from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.expand import Row, SubspaceRow, expand_rows, subspace_rows
 from fivesentences.study.study import Study
@@ -49,7 +49,7 @@ class Context:
         """The first fields of its ``Table``: study, name, scale, paper, title and caption."""
         return self.study_name, exhibit.name, self.scale.scale, self.study.paper, exhibit.title, exhibit.caption
 
-    def published_rows(self, exhibit: Exhibit, rows: Literal["rows", "columns"] = "rows") -> Mapping[str, PublishedRow]:
-        """The published table that it is compared with, by row, none without one; see ``read_published``."""
-        name = exhibit.published_table()
-        return {} if name is None else read_published(self.published / f"{name}.csv", rows)
+    def published_rows(self, exhibit: Exhibit, rows: Literal["rows", "columns"] = "rows") -> PublishedTable:
+        """The published table that it is compared with, by row, empty without one; see ``read_published``."""
+        name, where = exhibit.published_table(), self.where(exhibit)
+        return read_published(self.published / f"{name}.csv", rows, where) if name else PublishedTable({}, where)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fivesentences.lazy import lazily
 from fivesentences.retrieval.assignment import Assignment, assignment, best_assignment
 from fivesentences.retrieval.csls import csls
-from fivesentences.retrieval.hubness import Hubness, hubness, hubness_of_ranking
+from fivesentences.retrieval.hubness import Hubness, hubness
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
 
 if TYPE_CHECKING:
@@ -19,23 +19,9 @@ if TYPE_CHECKING:
     from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
 
 __all__ = [
-    "INFERENCE",
-    "PER_DIRECTION",
-    "TRANSDUCTIVE",
-    "Assignment",
-    "Gallery",
-    "Hubness",
-    "assignment",
-    "best_assignment",
-    "cosine_similarity",
-    "csls",
-    "hubness",
-    "hubness_of_ranking",
-    "inverted_softmax",
-    "naive",
-    "rescore",
-    "unique_images",
-]
+    "INFERENCE", "PER_DIRECTION", "TRANSDUCTIVE", "Assignment", "Gallery", "Hubness", "assignment", "best_assignment",
+    "cosine_similarity", "csls", "hubness", "inverted_softmax", "naive", "rescore", "unique_images",
+]  # fmt: skip
 
 __getattr__ = lazily(
     __name__,

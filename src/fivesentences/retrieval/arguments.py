@@ -1,11 +1,12 @@
-"""Arguments that many functions take: directions, choices, counts and cut-offs, each checked with one sentence."""
+"""Checks of arguments that many functions take: directions, choices, counts and cut-offs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
 
@@ -17,30 +18,13 @@ DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 
 
 def checked_direction(direction: str) -> Direction:
-    """``direction``, if it is one.
+    """Return ``direction``, if it is one.
 
     Raises:
         InputError: If it is not.
     """
-    if direction == "i2t":
-        return "i2t"
-    if direction == "t2i":
-        return "t2i"
-    raise InputError(
-        f"is {direction!r}; expected 'i2t' (images as queries) or 't2i' (captions as queries).",
-        where=Argument("direction"),
-    )
-
-
-def checked_directions(directions: Sequence[str]) -> list[Direction]:
-    """``directions`` as a list, if each of them is one.
-
-    Raises:
-        InputError: If one is not, or they are not a list.
-    """
-    if isinstance(directions, str) or not len(directions):
-        raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
-    return [checked_direction(direction) for direction in directions]
+    checked_choice("direction", direction, DIRECTIONS)
+    return cast("Direction", direction)
 
 
 def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:
@@ -54,7 +38,7 @@ def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) 
 
 
 def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Some of ``choices``, the argument ``name``.
+    """Return some of ``choices`` as a tuple, the argument ``name``.
 
     Raises:
         InputError: If one is not among them, or they are not a list.
@@ -67,7 +51,7 @@ def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[s
 
 
 def checked_count(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least ``least``, the argument ``name``.
+    """Return a whole number of at least ``least``, the argument ``name``.
 
     Raises:
         InputError: If it is something else.
@@ -78,7 +62,7 @@ def checked_count(name: str, value: object, least: int = 1) -> int:
 
 
 def checked_share(name: str, value: float) -> float:
-    """A number between 0 and 1, neither included, the argument ``name``.
+    """Return a number between 0 and 1, neither included, the argument ``name``.
 
     Raises:
         InputError: If it is something else.
@@ -89,7 +73,7 @@ def checked_share(name: str, value: float) -> float:
 
 
 def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
-    """Cut-offs as a tuple of ints, the argument ``name``.
+    """Return cut-offs as a tuple of ints, the argument ``name``.
 
     Raises:
         InputError: If there is none, or one is not a whole number from 1 to ``LARGEST``.
@@ -97,8 +81,21 @@ def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
     if isinstance(ks, str | bytes) or not isinstance(ks, Sequence | np.ndarray) or not len(ks):
         raise InputError(f"is {ks!r}; give a list of cut-offs such as (1, 5, 10).", where=Argument(name))
     for k in ks:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"holds {repr(k)[:40]}; a cut-off is a whole number of at least 1.", where=Argument(name))
-        if k > LARGEST:
-            raise InputError(f"holds a number above {LARGEST:,}; no gallery is as large.", where=Argument(name))
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= LARGEST:
+            what = f"holds {repr(k)[:40]}; a cut-off is a whole number of at least 1 and at most {LARGEST:,}."
+            raise InputError(what, where=Argument(name))
     return tuple(int(k) for k in ks)
+
+
+def checked_labels(clusters: ArrayLike, n: int, what: str) -> NDArray[np.int64]:
+    """Number the clusters of ``n`` queries or pairs, from 0 in sorted order.
+
+    Raises:
+        InputError: If there is not one label for each, or one is not finite.
+    """
+    given = np.asarray(clusters)
+    if given.shape != (n,):
+        raise InputError(f"clusters is {list(given.shape)} but there are {n} {what}; label each of them.")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError("clusters holds a value that is not finite; every one needs a cluster.")
+    return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)

@@ -134,24 +134,22 @@ def _assigned(
     places = _places(matrix.shape, captions_per_image, image_of_caption)
     span = range_of(matrix)
     if not np.isfinite(2 * span):
-        raise InputError(
-            f"{name_of(similarity)}: the scores range over {span:.2g}, too far to be added up; scale them down, "
-            "such as to -1 to 1."
-        )
-    if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
+        raise InputError(f"{name_of(similarity)}: the scores range over {span:.2g}, too far to add up; scale them.")
+    exact = solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT)
+    bound = None
+    if exact:
         image_of_place = np.repeat(np.arange(len(matrix)), places)
         place, caption = scipy.optimize.linear_sum_assignment(matrix.astype(np.float64)[image_of_place], maximize=True)
         image = np.empty(matrix.shape[1], dtype=np.int64)
         image[caption] = image_of_place[place]
-        total = _total(matrix, image)
-        return Assignment(image, places, total, total, "exact"), matrix, span
-    if span == 0:  # all assignments are equally good
+    elif span == 0:  # all assignments are equally good
         image = np.repeat(np.arange(len(matrix)), places)[: matrix.shape[1]]
-        total = _total(matrix, image)
-        return Assignment(image, places, total, total, "auction"), matrix, span
-    sale = Auction(matrix, places).run(FIRST_EPSILON * span, LAST_EPSILON * span)
-    bound = best_possible(matrix, places, sale.prices)
-    return Assignment(sale.image, places, _total(matrix, sale.image), bound, "auction"), matrix, span
+    else:
+        image, prices = Auction(matrix, places).run(FIRST_EPSILON * span, LAST_EPSILON * span)
+        bound = best_possible(matrix, places, prices)
+    total = float(matrix[image, np.arange(len(image))].astype(np.float64).sum())
+    solved_by = "exact" if exact else "auction"
+    return Assignment(image, places, total, total if bound is None else bound, solved_by), matrix, span
 
 
 def _places(
@@ -165,24 +163,13 @@ def _places(
         return np.bincount(checked_pairing(image_of_caption, n_captions, n_images), minlength=n_images)
     if captions_per_image is None:
         if n_captions % n_images:
-            raise InputError(
-                f"similarity is {[n_images, n_captions]}: {n_captions} captions are not equal shares for {n_images} "
-                "images",
-                cure=Cure(
-                    "pass captions_per_image, or image_of_caption",
-                    "give --captions-per-image N or --image-of-caption FILE",
-                ),
-            )
+            what = f"similarity is {[n_images, n_captions]}: no equal shares of captions for {n_images} images"
+            options = "give --captions-per-image N or --image-of-caption FILE"
+            raise InputError(what, cure=Cure("pass captions_per_image, or image_of_caption", options))
         captions_per_image = n_captions // n_images
     each = checked_count("captions_per_image", captions_per_image)
     if each * n_images < n_captions:
-        raise InputError(
-            f"is {each}, which gives {n_images} images room for {each * n_images} captions, but there are "
-            f"{n_captions}; it must be at least {-(-n_captions // n_images)}.",
-            where=Argument("captions_per_image"),
-        )
+        least = f"it must be at least {-(-n_captions // n_images)}"
+        what = f"is {each}, but there are {n_captions} captions for {n_images} images; {least}."
+        raise InputError(what, where=Argument("captions_per_image"))
     return np.full(n_images, min(each, n_captions))
-
-
-def _total(matrix: NDArray, image: NDArray[np.int64]) -> float:
-    return float(matrix[image, np.arange(len(image))].astype(np.float64).sum())

@@ -8,8 +8,6 @@ prices only rise, so the list serves until its best image is worth less than tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,21 +16,6 @@ from fivesentences.retrieval.blocks import blocks_of_columns, blocks_of_rows
 LISTED = 48  # images on a caption's list
 STEP = 5.0  # epsilon of a round over that of the next
 CAPTIONS_AT_A_TIME = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Sale:
-    """The outcome of an auction.
-
-    Attributes:
-        image: ``[captions]`` image that each caption got.
-        prices: ``[images]``.
-        rounds: How many times all captions without a place bid.
-    """
-
-    image: NDArray[np.int64]
-    prices: NDArray[np.float64]
-    rounds: int
 
 
 class Auction:
@@ -57,16 +40,18 @@ class Auction:
         self.bids = np.full((self.n_images, int(places.max())), -np.inf)
         self.owners = np.full(self.bids.shape, -1, dtype=np.int64)
         self.base = self.prices.copy()
-        self.rounds = 0
         noise = np.random.default_rng(0).random(2 * self.n_images)
         self.taste = np.lib.stride_tricks.sliding_window_view(noise, self.n_images)  # a view: row r begins at r
 
-    def run(self, first: float, last: float) -> Sale:
+    def run(self, first: float, last: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Sell every place.
 
         Args:
             first: The first epsilon, the least by which a bid rises.
             last: The last one: the assignment is within ``last`` per caption of the best one.
+
+        Returns:
+            ``[captions]`` image that each caption got, and ``[images]`` prices.
         """
         for part, block in blocks_of_columns(self.matrix):
             self._list(np.arange(part.start, part.stop), block.astype(np.float64))
@@ -78,7 +63,7 @@ class Auction:
             while len(waiting):
                 waiting = self._bid(waiting, epsilon)
             if epsilon <= last:
-                return Sale(self.place_of[: self.n_captions], self.prices, self.rounds)
+                return self.place_of[: self.n_captions], self.prices
             epsilon = max(last, epsilon / STEP)
             waiting = self._release(epsilon)
 
@@ -126,7 +111,6 @@ class Auction:
 
     def _bid(self, bidders: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
         """One round; returns the bidders without a place after it."""
-        self.rounds += 1
         wanted, most, second = self._two_best(bidders)
         second = np.where(np.isfinite(second), second, most)  # if there is no second image
         bid = self.prices[wanted] + (most - second) + epsilon

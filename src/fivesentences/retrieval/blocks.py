@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import new_npy
 from fivesentences.errors import InputError
 from fivesentences.retrieval.gallery import first_not_finite
-from fivesentences.semantics.scoring import new_array
 from fivesentences.storage import check_npy, replacing
 
 Output = str | Path | NDArray[np.floating] | None
@@ -19,6 +19,7 @@ Output = str | Path | NDArray[np.floating] | None
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
 ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds this many float32
 COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
+FEW = 40  # up to this k the values of a column are laid out so that their mean adds the largest first
 
 
 def blocks_of_rows(
@@ -28,7 +29,7 @@ def blocks_of_rows(
 
     Args:
         matrix: Any real matrix.
-        dtype: What to convert to; None keeps float32 and float64, and makes float32 of float16, float64 of integers.
+        dtype: Type to convert to; None keeps float32 and float64, and makes float32 of float16, float64 of integers.
     """
     step = max(ROWS_PER_BLOCK, ELEMENTS_PER_BLOCK // matrix.shape[1])
     for start in range(0, len(matrix), step):
@@ -52,8 +53,21 @@ def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
     return np.float32 if matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 else np.float64
 
 
+def largest_of_rows(block: NDArray, k: int) -> NDArray:
+    """``[k, rows]`` the k largest values of each row of a floating ``block``, largest first."""
+    width = block.shape[1]
+    return np.sort(np.partition(block, width - k, axis=1)[:, width - k :], axis=1)[:, ::-1].T
+
+
+def largest_of_columns(matrix: NDArray, k: int) -> Iterator[tuple[slice, NDArray]]:
+    """``[k, columns]`` the k largest values of each column, some columns at a time, largest first."""
+    for part, block in blocks_of_columns(matrix):
+        top = largest_of_rows(block, k)
+        yield part, np.ascontiguousarray(top) if k <= FEW else top
+
+
 def range_of(matrix: NDArray[Any]) -> float:
-    """The largest value less the smallest."""
+    """The largest value minus the smallest."""
     blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
     return max(high for _, high in blocks) - min(low for low, _ in blocks)
 
@@ -65,17 +79,17 @@ def filled(
     given: NDArray | None = None,
     name: str | Path = "similarity",
 ) -> NDArray[np.floating]:
-    """A new matrix, or ``out``, after ``fill`` has written all of it.
+    """Return a new matrix, or ``out``, after ``fill`` has written all of it.
 
     Args:
         out: None, the path of a ``.npy`` file (float32, memory-mapped, replaced when complete) or a floating array.
-        shape: Of the matrix.
+        shape: Shape of the matrix.
         fill: Writes into the array that it is called with.
-        given: What ``fill`` reads; ``out`` may be exactly this array, but must not overlap it otherwise.
-        name: What messages call that which ``fill`` reads.
+        given: Matrix that ``fill`` reads; ``out`` may be exactly this array, but must not overlap it otherwise.
+        name: Name of the given matrix for errors.
 
     Returns:
-        float32, or what ``out`` names.
+        float32, or the array or file that ``out`` names.
 
     Raises:
         InputError: If ``out`` does not fit, cannot be written, the disk has no room, or a result is beyond the range of
@@ -92,25 +106,23 @@ def filled(
             raise InputError("out overlaps the similarity without being the same array; pass another array.")
         _fill(fill, out, name)
         return out
-    path = Path(out)
-    check_npy(path, "a matrix")
-    with replacing(path) as temporary:
-        array = new_array(temporary, np.float32, shape)
+    check_npy(out, "a matrix")
+    with replacing(out) as temporary:
+        array = new_npy(temporary, np.float32, shape)
         _fill(fill, array, name)
         array.flush()
-    matrix: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+    matrix: NDArray[np.floating] = np.load(out, mmap_mode="r", allow_pickle=False)
     return matrix
 
 
 def _fill(fill: Callable[[NDArray], None], result: NDArray, name: str | Path) -> None:
-    """Fill an array, without numpy's warnings, and refuse results that it cannot hold."""
+    """Fill an array without numpy's warnings, and refuse results that it cannot hold."""
     with np.errstate(over="ignore", invalid="ignore"):
         fill(result)
     if place := first_not_finite(result):
         raise InputError(
             f"{name}: the result at image {place[0]}, caption {place[1]} is {float(result[place])}, beyond the range "
-            f"of {result.dtype}, which ends at {np.finfo(result.dtype).max:.2g}; scale the scores down, such as to -1 "
-            "to 1, or choose a smaller beta where there is one."
+            f"of {result.dtype}; scale the scores down, such as to -1 to 1, or choose a smaller beta if there is one."
         )
 
 

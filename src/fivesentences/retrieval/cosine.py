@@ -11,8 +11,7 @@ from fivesentences.errors import InputError
 from fivesentences.retrieval.blocks import Output, filled
 from fivesentences.retrieval.gallery import (
     checked_matrix,
-    first_not_finite,
-    not_finite,
+    refuse_not_finite,
     refuse_repeats,
     refuse_scattered_repeats,
     repeats,
@@ -71,10 +70,8 @@ def cosine_of_rows(
         return _products(left[::often], right), often
     exchanged = "give the embeddings of the images first, then those of the captions."
     if (of_captions := repeats(right)) > 1:
-        raise InputError(
-            f"{name_of_captions} has {len(right)} rows but they repeat {len(right) // of_captions} of them "
-            f"{of_captions} times each, as embeddings of images do; {exchanged}"
-        )
+        what = f"{name_of_captions} has {len(right)} rows, each {of_captions} times, as embeddings of images have"
+        raise InputError(f"{what}; {exchanged}")
     if len(left) > len(right):
         raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
     refuse_repeats(left, name_of_images)
@@ -86,31 +83,21 @@ def _checked_pair(
 ) -> tuple[NDArray, NDArray]:
     left, right = checked_matrix(images, name_of_images), checked_matrix(captions, name_of_captions)
     if left.shape[1] != right.shape[1]:
-        raise InputError(
-            f"{name_of_images} is {list(left.shape)} but {name_of_captions} is {list(right.shape)}; embeddings of "
-            "images and captions have the same number of columns."
-        )
+        shapes = f"{name_of_images} is {list(left.shape)} but {name_of_captions} is {list(right.shape)}"
+        raise InputError(f"{shapes}; embeddings of images and captions have the same number of columns.")
     for name, matrix in ((name_of_images, left), (name_of_captions, right)):
-        if place := first_not_finite(matrix):
-            raise not_finite(name, matrix, place, "row and column, from 0", "compute this embedding again")
-        _refuse_zeros(matrix, name)
+        refuse_not_finite(matrix, name, "row and column, from 0", "compute this embedding again")
+        starts = range(0, len(matrix), IMAGES_PER_BLOCK)
+        zero = np.flatnonzero(np.concatenate([~matrix[at : at + IMAGES_PER_BLOCK].any(axis=1) for at in starts]))
+        if len(zero):
+            which = ", ".join(map(str, zero[:5].tolist())) + (", ..." if len(zero) > 5 else "")
+            raise InputError(
+                f"{len(zero)} of {len(matrix)} rows {'are' if len(zero) > 1 else 'is'} all zeros ({which}, from 0), "
+                "which have no direction, so that only their index would rank them",
+                where=name,
+                cure="compute them again, or leave out these images with their captions (or these captions)",
+            )
     return left, right
-
-
-def _refuse_zeros(matrix: NDArray, name: str | Path) -> None:
-    """Refuse embeddings of zeros, whose scores are all equal, so that they would be ranked by index alone."""
-    zero = np.concatenate(
-        [~matrix[start : start + IMAGES_PER_BLOCK].any(axis=1) for start in range(0, len(matrix), IMAGES_PER_BLOCK)]
-    )
-    if zero.any():
-        rows = np.flatnonzero(zero)
-        which = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
-        raise InputError(
-            f"{len(rows)} of {len(matrix)} rows {'are' if len(rows) > 1 else 'is'} all zeros ({which}, from 0); an "
-            "embedding of zeros has no direction, so its rank would be that of its index",
-            where=name,
-            cure="compute it again, or leave out this image with its captions (or this caption)",
-        )
 
 
 def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.retrieval.arguments import checked_count
-from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, largest_of_columns, largest_of_rows
 from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
-from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
 
 def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.floating]:

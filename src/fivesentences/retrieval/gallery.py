@@ -1,13 +1,13 @@
-"""A checked gallery: a similarity matrix, whose caption each of its columns is, and the phi matrices that fit it.
+"""A checked gallery: a similarity matrix, the image of each of its columns, and the phi matrices that fit it.
 
-Whatever can be wrong with these matrices is refused here, once, with one sentence per mistake. The rooms to the right
-(metrics, evaluation, commands), and re-scoring, are given a ``Gallery`` and trust it.
+All mistakes in these matrices are refused here, once, with one sentence each. Metrics, evaluation, commands and
+re-scoring receive a ``Gallery`` and trust it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ CELLS_AT_ONCE = 1 << 18  # checked to be finite at a time, few enough to stay in
 
 @dataclass(frozen=True)
 class Source:
-    """Where a phi was read from, for messages.
+    """Where a phi was read from, for errors.
 
     Attributes:
         file: The file.
@@ -50,7 +50,7 @@ class Gallery:
         similarity: ``[images, captions]``, larger is more similar; any real dtype.
         image_of_caption: ``[captions]`` image index of each caption.
         phis: By name, ``[captions, images]``; with ``more_rows`` perhaps further captions below those of the gallery.
-        name: What messages call the similarity; a ``Path`` if it was read from that file.
+        name: Name of the similarity for errors; a ``Path`` if it was read from that file.
     """
 
     similarity: NDArray[Any]
@@ -68,7 +68,7 @@ class Gallery:
         more_rows: bool = False,
         name: str | Path = "similarity",
     ) -> Gallery:
-        """Check what is given, and put it together.
+        """Check matrices and put them together.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Memory
@@ -76,7 +76,7 @@ class Gallery:
             image_of_caption: ``[captions]`` image index of each caption; default equal, image-major blocks.
             phis: ``[captions, images]`` by name, one matrix (which is called "phi"), or None.
             more_rows: As in ``with_phis``.
-            name: What messages call the similarity.
+            name: Name of the similarity for errors.
 
         Raises:
             InputError: If ``similarity`` is no matrix of finite real numbers, looks transposed or repeats its images;
@@ -85,7 +85,7 @@ class Gallery:
         if not isinstance(similarity, Gallery):
             gallery = cls(*_checked_pair(similarity, image_of_caption, name), name=name)
         elif image_of_caption is not None:
-            raise InputError("a gallery says already whose each caption is; leave image_of_caption out.")
+            raise InputError("a gallery already says whose each caption is; leave image_of_caption out.")
         else:
             gallery = similarity
         return gallery if phis is None else gallery.with_phis(phis, more_rows=more_rows)
@@ -97,12 +97,12 @@ class Gallery:
 
     @property
     def n_images(self) -> int:
-        """How many images there are."""
+        """Number of images."""
         return int(self.similarity.shape[0])
 
     @property
     def n_captions(self) -> int:
-        """How many captions there are."""
+        """Number of captions."""
         return int(self.similarity.shape[1])
 
     def with_phis(
@@ -130,13 +130,11 @@ class Gallery:
             if not isinstance(name, str) or not name:
                 raise InputError(f"a phi is named {name!r}; give every phi a name such as 'CIDEr'.")
         known, whose = sources or {}, self.name if isinstance(self.name, Path) else "similarity"
-        fitting = {
-            name: checked_phi(
-                phi, self.shape, name, more_rows=more_rows, split=split, source=known.get(name), whose=whose
-            )
-            for name, phi in named.items()
+        given: dict[str, Any] = {"more_rows": more_rows, "split": split, "whose": whose}
+        checked = {
+            name: checked_phi(phi, self.shape, name, source=known.get(name), **given) for name, phi in named.items()
         }
-        return replace(self, phis=fitting)
+        return replace(self, phis=checked)
 
     def and_phis(self, phis: Mapping[str, NDArray[Any]]) -> Gallery:
         """The same gallery with further phi matrices that were computed for it, so that they need no check."""
@@ -147,7 +145,7 @@ class Gallery:
 
         Args:
             similarity: ``[images, captions]`` of the same images and captions, or a gallery that has it.
-            name: What messages call it; default the name of the gallery's own.
+            name: Its name for errors; default the name of the gallery's own.
 
         Raises:
             InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
@@ -155,10 +153,8 @@ class Gallery:
         called = similarity.name if isinstance(similarity, Gallery) else name or self.name
         matrix = checked_similarity(similarity, self.shape, called)
         if matrix.shape != self.shape:
-            raise InputError(
-                f"{called} is {list(matrix.shape)} but {self.name} is {list(self.shape)}; both must be of the same "
-                "images and captions."
-            )
+            shapes = f"{called} is {list(matrix.shape)} but {self.name} is {list(self.shape)}"
+            raise InputError(f"{shapes}; both must be of the same images and captions.")
         return replace(self, similarity=matrix, name=called)
 
     def part(self, images: slice, every_row: bool = False) -> Gallery:
@@ -174,28 +170,25 @@ class Gallery:
             return self
         captions = self.captions_of(images)
         first = isinstance(captions, slice) and captions.start == 0
-        phis = {}
-        for name, phi in self.phis.items():
-            if not every_row:
-                phis[name] = phi[captions, images]
-            elif first:
-                phis[name] = phi[:, images]  # the part's captions come first as it is
-            else:
-                rows = np.arange(len(phi))
-                phis[name] = phi[np.concatenate([rows[captions], np.delete(rows, captions)]), images]
+
+        def rows(phi: NDArray[Any]) -> slice | NDArray[np.int64]:
+            if not every_row or first:  # the part's captions may come first as it is
+                return slice(None) if every_row else captions
+            everyone = np.arange(len(phi))
+            return np.concatenate([everyone[captions], np.delete(everyone, captions)])
+
         return replace(
             self,
             similarity=self.similarity[images][:, captions],
             image_of_caption=self.image_of_caption[captions] - images.start,
-            phis=phis,
+            phis={name: phi[rows(phi), images] for name, phi in self.phis.items()},
         )
 
     def captions_of(self, images: slice) -> slice | NDArray[np.int64]:
         """The captions of some consecutive images: a slice if they stand together, so that nothing is copied."""
         chosen = np.flatnonzero((self.image_of_caption >= images.start) & (self.image_of_caption < images.stop))
-        if chosen[-1] - chosen[0] + 1 == len(chosen):
-            return slice(int(chosen[0]), int(chosen[-1]) + 1)
-        return chosen
+        together = chosen[-1] - chosen[0] + 1 == len(chosen)
+        return slice(int(chosen[0]), int(chosen[-1]) + 1) if together else chosen
 
 
 # What functions on a similarity take: an array, or a gallery that was checked before.
@@ -203,22 +196,23 @@ Similarity = ArrayLike | Gallery
 
 
 def name_of(similarity: Similarity) -> str | Path:
-    """What messages call a similarity."""
+    """Name of a similarity for errors."""
     return similarity.name if isinstance(similarity, Gallery) else "similarity"
 
 
 def checked_similarity(
     similarity: Similarity, shape: tuple[int, ...] | None = None, name: str | Path = "similarity"
 ) -> NDArray[Any]:
-    """A similarity ``[images, captions]`` of finite real numbers, not transposed, each image once.
+    """Return a similarity ``[images, captions]`` of finite real numbers, not transposed, each image once.
 
-    All that can be checked without knowing whose caption each column is; the matrix of a gallery is returned as it is.
+    Checks all that can be checked without knowing whose caption each column is. The matrix of a gallery is returned as
+    it is.
 
     Args:
         similarity: The matrix, or a gallery.
-        shape: Images and captions that there must be, where that is known: a matrix of the reversed shape is
-            transposed. Default: a matrix with more rows than columns is, since every image has a caption.
-        name: What messages call it.
+        shape: Expected images and captions, where known: a matrix of the reversed shape is transposed. By default, a
+            matrix with more rows than columns is, since every image has a caption.
+        name: Name for errors.
 
     Raises:
         InputError: If it is something else. Another shape, not reversed, is not refused here.
@@ -240,35 +234,31 @@ def checked_similarity(
         )
     if n_images == n_captions:  # only then can each image be repeated once per caption
         refuse_repeats(matrix, name)
-    if place := first_not_finite(matrix):
-        prefix = f"{name}: similarity" if isinstance(name, Path) else name
-        raise not_finite(
-            prefix, matrix, place, f"image {place[0]}, caption {place[1]}",
-            "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)",
-        )  # fmt: skip
+    refuse_not_finite(
+        matrix,
+        f"{name}: similarity" if isinstance(name, Path) else name,
+        "image {0}, caption {1}",
+        "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)",
+    )
     return matrix
 
 
 def _checked_pair(
     similarity: ArrayLike, image_of_caption: ArrayLike | None, name: str | Path
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """A similarity, and whose caption each of its columns is."""
+    """Return a similarity, and the image of each of its columns."""
     if image_of_caption is None:
         matrix = checked_similarity(similarity, name=name)
         n_images, n_captions = matrix.shape
         if n_captions % n_images:
             raise InputError(
                 f"{name} is {[n_images, n_captions]}: {n_captions} captions are not equal blocks for {n_images} images",
-                cure=Cure(
-                    "pass image_of_caption, the image index of each caption",
-                    "say whose each caption is with --image-of-caption FILE",
-                ),
+                cure=Cure("pass image_of_caption, the image index of each caption", "give --image-of-caption FILE"),
             )
         return matrix, np.repeat(np.arange(n_images), n_captions // n_images)
     owners = as_array(image_of_caption, "image_of_caption")
     countable = owners.ndim == 1 and owners.size and owners.dtype.kind in "iuf" and np.isfinite(owners).all()
-    named = (int(owners.max()) + 1, len(owners)) if countable else (0, 0)
-    matrix = checked_similarity(similarity, named, name)
+    matrix = checked_similarity(similarity, (int(owners.max()) + 1, len(owners)) if countable else (0, 0), name)
     return matrix, checked_pairing(owners, matrix.shape[1], matrix.shape[0])
 
 
@@ -282,21 +272,22 @@ def checked_phi(
     source: Source | None = None,
     whose: str | Path = "similarity",
 ) -> NDArray[Any]:
-    """A phi ``[captions, images]`` of finite real numbers that fits a similarity.
+    """Return a phi ``[captions, images]`` of finite real numbers that fits a similarity.
 
     Args:
         phi: The matrix.
         shape: Images and captions of the similarity.
-        name: What the phi is called.
-        more_rows: As in ``Gallery.with_phis``, and so all that follow.
-        split: Images and captions of a larger split.
+        name: Name of the phi.
+        more_rows: As in ``Gallery.with_phis``.
+        split: As in ``Gallery.with_phis``.
         source: Where the phi was read from.
-        whose: What messages call the similarity.
+        whose: Name of the similarity for errors.
 
     Raises:
         InputError: If it is something else, does not fit, or looks transposed.
     """
-    called = source.file if source else words_of_phi(name)
+    prefix = UNNAMED if name == UNNAMED else f"{UNNAMED} {name}"
+    called = source.file if source else prefix
     matrix = checked_matrix(phi, called)
     n_images, n_captions = shape
     if more_rows and split is not None and matrix.shape == split[::-1]:
@@ -304,15 +295,12 @@ def checked_phi(
     rows, columns = matrix.shape
     fit = f"{called} is [{rows}, {columns}] but {whose} has {n_images} images and {n_captions} captions"
     if columns == n_images and (rows == n_captions or (more_rows and rows > n_captions)):
-        if place := first_not_finite(matrix):
-            prefix = f"{source.file}: phi" if source else UNNAMED if name == UNNAMED else f"{name}: {UNNAMED}"
-            cure = "make phi again, or put 0 where the metric says nothing"
-            raise not_finite(prefix, matrix, place, f"image {place[1]}, caption {place[0]}", cure)
-        highest = max(float(matrix.max()), -float(matrix.min()))
-        if highest > LARGEST_PHI:
-            raise InputError(
-                f"{called} holds values up to {highest:.3g}, whose sums no float holds; make phi again, or scale it."
-            )
+        cell = f"{source.file}: phi" if source else UNNAMED if name == UNNAMED else f"{name}: {UNNAMED}"
+        refuse_not_finite(
+            matrix, cell, "image {1}, caption {0}", "make phi again, or put 0 where the metric says nothing"
+        )
+        if (highest := max(float(matrix.max()), -float(matrix.min()))) > LARGEST_PHI:
+            raise InputError(f"{called} holds values up to {highest:.3g}, whose sums no float holds; scale it.")
         return matrix
     if (rows, columns) == (n_images, n_captions):
         raise InputError(
@@ -328,23 +316,18 @@ def checked_phi(
     raise InputError(f"{fit}: {origin}; make phi of the captions that the similarity was made of.")
 
 
-def words_of_phi(name: str) -> str:
-    """What a message calls a phi: "phi", followed by its name if it has one of its own."""
-    return name if name == UNNAMED else f"{UNNAMED} {name}"
-
-
 # --- matrices -----------------------------------------------------------------------------------------------
 
 
 def as_array(values: Any, name: str | Path = "the array") -> NDArray[Any]:
-    """A numpy array of the values; a torch tensor is detached and copied to the CPU, without importing torch.
+    """Return the values as a numpy array; a torch tensor is detached and copied to the CPU, without importing torch.
 
     A dense tensor on the CPU shares its memory with the array. bfloat16 and float8, which numpy lacks, become float32;
     sparse and quantised tensors become dense ones.
 
     Args:
         values: An array, a tensor, or lists.
-        name: What a message calls it.
+        name: Name for errors.
 
     Raises:
         InputError: If a mask hides a value, rows differ in length, or it is a tensor without numbers for every cell.
@@ -355,10 +338,9 @@ def as_array(values: Any, name: str | Path = "the array") -> NDArray[Any]:
 
 
 def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
-    is_nested, is_meta = (getattr(tensor, flag, False) for flag in ("is_nested", "is_meta"))
-    shape = "?" if is_nested else str(list(getattr(tensor, "shape", ()))[:8])
-    kind = f"{tensor.dtype} of shape {shape}"
-    if is_nested or is_meta:
+    is_nested = getattr(tensor, "is_nested", False)
+    kind = f"{tensor.dtype} of shape {'?' if is_nested else list(getattr(tensor, 'shape', ()))[:8]}"
+    if is_nested or getattr(tensor, "is_meta", False):
         why = "nested: its rows differ in length" if is_nested else "on the device 'meta', where it has no values"
         raise InputError(f"{name} is a tensor, {kind}, that is {why}; give a tensor with a number in every cell.")
     is_sparse = str(getattr(tensor, "layout", "torch.strided")) != "torch.strided"
@@ -372,50 +354,40 @@ def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
             tensor = tensor.dequantize()
         elif str(tensor.dtype) == "torch.bfloat16" or str(tensor.dtype).startswith("torch.float8"):
             tensor = tensor.float()
-        elif getattr(tensor, "is_neg", bool)():  # a view of negated values, which numpy has not
+        elif getattr(tensor, "is_neg", bool)():  # a view of negated values, which numpy lacks
             tensor = tensor.resolve_neg()
-        array: NDArray[Any] = tensor.numpy()
-        return array
+        return np.asarray(tensor.numpy())
     except (TypeError, RuntimeError, NotImplementedError) as error:  # torch has many types that numpy lacks
         why = str(error).strip().partition("\n")[0].rstrip(".")[:150]
         raise InputError(f"{name} is {kind}, which is no matrix of real numbers ({why}); give float32.") from None
 
 
 def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArray[Any]:
-    """A matrix of real numbers, not yet known to be finite.
+    """Return a matrix of real numbers, not yet known to be finite.
 
     Raises:
         InputError: If it is something else, or integers that no float64 holds exactly.
     """
     matrix = as_array(values, name)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
-        raise InputError(
-            f"{name} is {str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}; a matrix of real numbers is "
-            "expected."
-        )
+        what = f"{str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}"
+        raise InputError(f"{name} is {what}; a matrix of real numbers is expected.")
     if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8:
-        _refuse_rounding(matrix, name)
+        for start, block in _blocks(matrix):
+            # Everything is computed in float64 at most. Python compares exactly, as numpy's float64 would not.
+            for row, column in np.argwhere((block > EXACT) | (block < (-EXACT if block.dtype.kind == "i" else 0))):
+                value = int(block[row, column])
+                if int(float(value)) != value:
+                    rounded = f"which float64 would round to {int(float(value))}, perhaps like others"
+                    raise InputError(f"{name}[{start + row}, {column}] is {value}, {rounded}; subtract a constant.")
     return matrix
 
 
-def _refuse_rounding(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse integers that are ranked as another number: everything is computed in float64 at most."""
+def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Consecutive rows, and the index of the first of them."""
     step = max(1, CELLS_AT_ONCE // matrix.shape[1])
     for start in range(0, len(matrix), step):
-        block = matrix[start : start + step]
-        if int(block.max()) <= EXACT and int(block.min()) >= -EXACT:
-            continue
-        # Not compared as arrays, since numpy would make float64 of both sides first.
-        for row, column in np.argwhere(
-            (block > EXACT) | (block < -EXACT) if block.dtype.kind == "i" else block > EXACT
-        ):
-            value = int(block[row, column])
-            if int(float(value)) != value:
-                raise InputError(
-                    f"{name}[{start + row}, {column}] is {value}, which float64 would round to {int(float(value))}, so "
-                    "that different scores could become equal; subtract a constant, or save the scores as float64 "
-                    "if that is exact enough."
-                )
+        yield start, matrix[start : start + step]
 
 
 def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
@@ -425,29 +397,29 @@ def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:  # as the file of a transposed matrix lies
         found = first_not_finite(matrix.T)
         return None if found is None else (found[1], found[0])
-    step = max(1, CELLS_AT_ONCE // matrix.shape[1])
-    for start in range(0, len(matrix), step):
-        finite = np.isfinite(matrix[start : start + step])
+    for start, block in _blocks(matrix):
+        finite = np.isfinite(block)
         if not finite.all():
             row, column = np.unravel_index(int(finite.argmin()), finite.shape)
             return start + int(row), int(column)
     return None
 
 
-def not_finite(called: str | Path, matrix: NDArray[Any], place: tuple[int, int], where: str, cure: str) -> InputError:
-    """The error of a value that is NaN or infinite.
+def refuse_not_finite(matrix: NDArray[Any], name: str | Path, place: str, cure: str) -> None:
+    """Refuse a matrix in which a value is NaN or infinite.
 
     Args:
-        called: What the matrix is called.
         matrix: The matrix.
-        place: Row and column of the value.
-        where: The place in words.
+        name: Its name for errors.
+        place: The place of a value in words, with ``{0}`` for its row and ``{1}`` for its column.
         cure: What to do.
+
+    Raises:
+        InputError: If there is such a value.
     """
-    row, column = place
-    return InputError(
-        f"{called}[{row}, {column}] is {float(matrix[place])} ({where}); every value must be finite: {cure}."
-    )
+    if found := first_not_finite(matrix):
+        what = f"{name}[{found[0]}, {found[1]}] is {float(matrix[found])} ({place.format(*found)})"
+        raise InputError(f"{what}; every value must be finite: {cure}.")
 
 
 # --- repeated images ----------------------------------------------------------------------------------------
@@ -463,9 +435,8 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
     Raises:
         InputError: If every row is repeated equally often.
     """
-    variable = "matrix" if isinstance(name, Path) else name
-    times = repeats(matrix)
-    if times > 1:
+    if (times := repeats(matrix)) > 1:
+        variable = "matrix" if isinstance(name, Path) else name
         keep = f"every image counts once: keep one row per image, every {times}th"
         raise InputError(
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
@@ -475,13 +446,15 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
 
 
 def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse rows of which each one is there equally often, in whatever order.
+    """Refuse rows each of which occurs equally often, in whatever order.
 
     Raises:
-        InputError: If they are; which rows are the same image.
+        InputError: If they do; which rows are the same image.
     """
     for columns in (FEW_COLUMNS, matrix.shape[1]):  # rows that differ mostly do at the beginning
-        first = _first_of_equal(matrix[:, :columns])
+        seen: dict[bytes, int] = {}
+        digests = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in matrix[:, :columns])
+        first = np.array([seen.setdefault(digest, row) for row, digest in enumerate(digests)])
         counts = np.bincount(first)
         counts = counts[counts > 0]
         if counts.min() == 1:
@@ -499,28 +472,14 @@ def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
 def repeats(matrix: NDArray[Any]) -> int:
     """How many consecutive rows are one image: 1, or the length of the blocks of equal rows."""
     n_rows = len(matrix)
-    if n_rows < 4 or not _nearly_equal(matrix[:1], matrix[1:2]):
-        return 1
-    times = 2
-    while times < n_rows and _nearly_equal(matrix[:1], matrix[times : times + 1]):
+
+    def same(first: int, start: int, stop: int) -> bool:
+        """Whether rows equal the ``first`` up to rounding: the same image encoded in another batch."""
+        row, others = np.asarray(matrix[first], dtype=np.float64), np.asarray(matrix[start:stop], dtype=np.float64)
+        return bool((np.abs(others - row) <= 1e-4 * np.abs(row).max()).all())
+
+    times = 1
+    while times < n_rows and same(0, times, times + 1):
         times += 1
-    if times == n_rows or n_rows % times:
-        return 1
-    for start in range(0, n_rows, times):
-        if not _nearly_equal(matrix[start : start + 1], matrix[start + 1 : start + times]):
-            return 1
-    return times
-
-
-def _first_of_equal(matrix: NDArray[Any]) -> NDArray[np.int64]:
-    """``[rows]`` the first row that each one equals exactly."""
-    seen: dict[bytes, int] = {}
-    digests = (hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest() for row in matrix)
-    return np.array([seen.setdefault(digest, row) for row, digest in enumerate(digests)], dtype=np.int64)
-
-
-def _nearly_equal(row: NDArray[Any], others: NDArray[Any]) -> bool:
-    """Whether all ``others`` equal ``row`` up to rounding: the same image encoded in another batch."""
-    row, others = np.asarray(row, dtype=np.float64), np.asarray(others, dtype=np.float64)
-    tolerance = 1e-4 * np.abs(row).max()
-    return bool((np.abs(others - row) <= tolerance).all())
+    blocks = n_rows >= 4 and 1 < times < n_rows and n_rows % times == 0
+    return times if blocks and all(same(start, start + 1, start + times) for start in range(0, n_rows, times)) else 1

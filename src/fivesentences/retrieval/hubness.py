@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
 from fivesentences.retrieval.arguments import checked_count, checked_direction
-from fivesentences.retrieval.blocks import blocks_of_rows, kept_type
+from fivesentences.retrieval.blocks import blocks_of_columns, blocks_of_rows, largest_of_rows
 from fivesentences.retrieval.gallery import Similarity, checked_similarity
-from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,91 +55,36 @@ def hubness(similarity: Similarity, direction: str = "i2t", k: int = 1) -> Hubne
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
     k = checked_count("k", k)
-    counts = _counts_of_captions(matrix, k) if side == "i2t" else _counts_of_images(matrix, k)
-    return hubness_of_counts(counts, k, n_queries=matrix.shape[0 if side == "i2t" else 1])
-
-
-def hubness_of_ranking(items: ArrayLike, n_gallery: int, k: int = 1) -> Hubness:
-    """``hubness`` of rankings that have been made already.
-
-    Args:
-        items: ``[queries, k or more]`` gallery indices, best first.
-        n_gallery: Items of the gallery.
-        k: Items of each ranking that count; beyond the gallery all count.
-
-    Raises:
-        InputError: If the rankings are shorter than k or name an item that is not in the gallery.
-    """
-    k = checked_count("k", k)
-    ranked = np.asarray(items)
+    n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
     depth = min(k, n_gallery)
-    if ranked.ndim != 2 or ranked.dtype.kind not in "iu" or ranked.shape[1] < depth or not len(ranked):
-        raise InputError(
-            f"items is {ranked.dtype} {list(ranked.shape)}; [queries, {depth} or more] gallery indices are needed."
-        )
-    first = ranked[:, :depth]
-    if first.min() < 0 or first.max() >= n_gallery:
-        wrong = int(first.min() if first.min() < 0 else first.max())
-        raise InputError(f"items holds {wrong}; the gallery has items 0 to {n_gallery - 1}.")
-    return hubness_of_counts(np.bincount(first.ravel(), minlength=n_gallery), k, len(ranked))
-
-
-def hubness_of_counts(counts: NDArray[np.int64], k: int, n_queries: int) -> Hubness:
-    """Statistics of the k-occurrences ``[gallery]``."""
-    numbers = {
-        "0": int(np.count_nonzero(counts == 0)),
-        "1": int(np.count_nonzero(counts == 1)),
-        ">=2": int(np.count_nonzero(counts >= 2)),
-        ">=5": int(np.count_nonzero(counts >= 5)),
-        ">=10": int(np.count_nonzero(counts >= 10)),
-    }
-    shares = {name: 100.0 * number / len(counts) for name, number in numbers.items()}
-    return Hubness(counts, k, n_queries, numbers, shares, int(counts.max()), _skewness(counts), _gini(counts))
-
-
-def _skewness(counts: NDArray[np.int64]) -> float:
-    deviation = counts - counts.mean()
-    variance = float((deviation**2).mean())
-    return float((deviation**3).mean()) / variance**1.5 if counts.min() < counts.max() else 0.0
-
-
-def _gini(counts: NDArray[np.int64]) -> float:
-    """Mean absolute difference between two items, over twice the mean."""
-    n, total = len(counts), int(counts.sum())
-    weighted = int((np.sort(counts) * (2 * np.arange(1, n + 1) - n - 1)).sum())
-    return weighted / (n * total)
-
-
-def _counts_of_captions(matrix: NDArray, k: int) -> NDArray[np.int64]:
-    """``[captions]`` for how many images each caption is among the first k."""
-    n_captions = matrix.shape[1]
-    counts = np.zeros(n_captions, dtype=np.int64)
-    for _, block in blocks_of_rows(matrix, dtype=None):
+    counts = np.zeros(n_gallery, dtype=np.int64)
+    for _, block in blocks_of_rows(matrix, dtype=None) if side == "i2t" else blocks_of_columns(matrix):
         if k == 1:
-            counts += np.bincount(block.argmax(axis=1), minlength=n_captions)
+            counts += np.bincount(block.argmax(axis=1), minlength=n_gallery)
             continue
-        bound = largest_of_rows(block, min(k, n_captions))[-1][:, None]
+        bound = largest_of_rows(block, depth)[-1][:, None]
         above, equal = block > bound, block == bound
-        left = min(k, n_captions) - np.count_nonzero(above, axis=1)  # places for scores equal to the last one
+        left = depth - np.count_nonzero(above, axis=1)  # places for scores equal to the last one
         tied = np.flatnonzero(np.count_nonzero(equal, axis=1) > left)
         equal[tied] &= np.cumsum(equal[tied], axis=1, dtype=np.int32) <= left[tied, None]
         counts += np.count_nonzero(above | equal, axis=0)
-    return counts
+    return _hubness_of_counts(counts, k, n_queries)
 
 
-def _counts_of_images(matrix: NDArray, k: int) -> NDArray[np.int64]:
-    """``[images]`` for how many captions each image is among the first k."""
-    n_images, n_captions = matrix.shape
-    k = min(k, n_images)
-    bound = np.empty(n_captions, dtype=kept_type(matrix))
-    left = np.empty(n_captions, dtype=np.int64)  # places for scores equal to the last one
-    for part, top in largest_of_columns(matrix, k):
-        bound[part] = top[-1]
-        left[part] = k - np.count_nonzero(top > top[-1], axis=0)
-    counts = np.zeros(n_images, dtype=np.int64)
-    for part, block in blocks_of_rows(matrix, dtype=None):
-        for image, row in zip(range(part.start, part.stop), block, strict=True):
-            equal = (row == bound) & (left > 0)
-            left -= equal
-            counts[image] = np.count_nonzero(row > bound) + np.count_nonzero(equal)
-    return counts
+def hubness_of_ranking(items: NDArray[np.int64], n_gallery: int, k: int) -> Hubness:
+    """``hubness`` of ``[queries, k or the whole gallery]`` gallery indices, best first."""
+    return _hubness_of_counts(np.bincount(items[:, :k].ravel(), minlength=n_gallery), k, len(items))
+
+
+def _hubness_of_counts(counts: NDArray[np.int64], k: int, n_queries: int) -> Hubness:
+    chosen = {"0": counts == 0, "1": counts == 1, **{f">={least}": counts >= least for least in (2, 5, 10)}}
+    numbers = {name: int(np.count_nonzero(items)) for name, items in chosen.items()}
+    shares = {name: 100.0 * number / len(counts) for name, number in numbers.items()}
+    deviation = counts - counts.mean()
+    spread = float((deviation**2).mean()) ** 1.5
+    skewness = float((deviation**3).mean()) / spread if counts.min() < counts.max() else 0.0
+    # The Gini coefficient is the mean absolute difference between two items, over twice the mean.
+    n = len(counts)
+    weighted = int((np.sort(counts) * (2 * np.arange(1, n + 1) - n - 1)).sum())
+    gini = weighted / (n * int(counts.sum()))
+    return Hubness(counts, k, n_queries, numbers, shares, int(counts.max()), skewness, gini)

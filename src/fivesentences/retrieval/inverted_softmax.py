@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.arguments import checked_direction
-from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, range_of
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, largest_of_columns, largest_of_rows, range_of
 from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
-from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
 LEAST_EXPONENT = 1e-6  # of beta times the range of the scores: float32 has steps of 1e-7 and results are about 1
 
@@ -53,20 +52,15 @@ def inverted_softmax(
     matrix = checked_similarity(similarity)
     if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < math.inf:
         raise InputError(f"is {beta!r}; it must be a number above 0 (30 in the paper).", where=Argument("beta"))
-    n_queries = matrix.shape[0 if side == "i2t" else 1]
-    if n_queries == 1 and not include_self:
+    if matrix.shape[0 if side == "i2t" else 1] == 1 and not include_self:
         raise InputError(
             "there is only one query, so inverted softmax has no other one to compare it with",
-            cure=Cure(
-                "pass include_self=True or use the similarity as it is",
-                "give --include-self or use the similarity as it is",
-            ),
+            cure=Cure("pass include_self=True or use the similarity as it is", "give --include-self"),
         )
-    beta = float(beta)
-    span = range_of(matrix)
+    beta, span = float(beta), range_of(matrix)
     if span > 0 and beta * span < LEAST_EXPONENT:
         raise InputError(
-            f"is {beta}, but the scores range over {span:.2g} only, so that float32 would make most results equal; "
+            f"is {beta}, but the scores range over {span:.2g} only, and float32 would make most results equal; "
             f"it must be at least {LEAST_EXPONENT / span:.1g}, and 30 is usual for cosines.",
             where=Argument("beta"),
         )
@@ -74,13 +68,12 @@ def inverted_softmax(
     def fill(result: NDArray) -> None:
         if side == "i2t":
             first, second, rest = _column_sums(matrix, beta)
-            for part, block in blocks_of_rows(matrix):
-                result[part] = _log_scores(block, first[None], second[None], rest[None], beta, include_self)
-        else:
-            for part, block in blocks_of_rows(matrix):
+            sums = first[None], second[None], rest[None]
+        for part, block in blocks_of_rows(matrix):
+            if side == "t2i":
                 first, second, rest = _row_sums(block, beta)
-                columns = first[:, None], second[:, None], rest[:, None]
-                result[part] = _log_scores(block, *columns, beta, include_self)
+                sums = first[:, None], second[:, None], rest[:, None]
+            result[part] = _log_scores(block, *sums, beta, include_self)
 
     return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 

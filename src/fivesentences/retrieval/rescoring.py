@@ -44,6 +44,7 @@ INFERENCE: dict[str, Callable[..., NDArray[np.floating]]] = {
 }
 #: Methods whose result serves one direction only; the others' serves both.
 PER_DIRECTION = ("inverted_softmax",)
+OF_ALL = ("similarity", "direction", "out")  # parameters that are no options
 #: Methods that read all queries of the test set, so that no query could be answered alone.
 TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")
 
@@ -70,11 +71,10 @@ def rescore(
     """
     side = checked_direction(direction)
     checked_choice("method", method, tuple(INFERENCE))
-    known = list(inspect.signature(INFERENCE[method]).parameters)[1:]
+    known = [name for name in inspect.signature(INFERENCE[method]).parameters if name not in OF_ALL]
     for name in options:
-        if name not in known or name == "direction":
-            listed = ", ".join(name for name in known if name not in ("direction", "out")) or "none"
-            raise InputError(f"{method} has no option '{name}'; its options are: {listed}.")
+        if name not in known:
+            raise InputError(f"{method} has no option '{name}'; its options are: {', '.join(known) or 'none'}.")
     if method in PER_DIRECTION:
         options["direction"] = side
     return INFERENCE[method](similarity, out=out, **options)

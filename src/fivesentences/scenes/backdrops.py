@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from fivesentences.scenes.pen import HEIGHT, OVERSAMPLING, WIDTH, Colour, Pen, m
 # The unit of the backdrop's pen is the picture's height: x runs from 0 to ASPECT, y from 0 (bottom) to 1.
 ASPECT = WIDTH / HEIGHT
 
+WALLS = ((196, 120, 92), (214, 184, 140), (150, 164, 180), (178, 96, 84), (224, 206, 176), (120, 140, 150))
 SKY: dict[str, tuple[Colour, Colour]] = {
     "clear": ((84, 168, 236), (206, 236, 250)),
     "sunset": ((124, 84, 160), (255, 176, 96)),
@@ -61,6 +62,12 @@ def _gradient(paper: Image.Image, top: Colour, bottom: Colour, start: float, end
     paper.paste(strip, (0, first))
 
 
+def _spots(rng: np.random.Generator, n: int, low: float, high: float, left: float = 0) -> Iterator[tuple[float, float]]:
+    """Random places between two heights."""
+    for _ in range(n):
+        yield float(rng.uniform(left, ASPECT)), float(rng.uniform(low, high))
+
+
 def _heavens(p: Pen, sky: str, rng: np.random.Generator) -> None:
     x = float(rng.uniform(0.15, ASPECT - 0.15))
     if sky == "clear":
@@ -91,11 +98,9 @@ def _heavens(p: Pen, sky: str, rng: np.random.Generator) -> None:
 def _cloud(p: Pen, rng: np.random.Generator, colour: Colour, alpha: int) -> None:
     x, y, s = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.66, 0.95)), float(rng.uniform(0.7, 1.2))
     # One outline, so that a translucent cloud has no darker overlaps.
-    p.blob(
-        [(x - 0.16 * s, y), (x - 0.15 * s, y + 0.05 * s), (x - 0.08 * s, y + 0.06 * s), (x - 0.03 * s, y + 0.11 * s),
-         (x + 0.05 * s, y + 0.09 * s), (x + 0.1 * s, y + 0.055 * s), (x + 0.16 * s, y + 0.04 * s),
-         (x + 0.17 * s, y - 0.005), (x, y - 0.015)], colour, alpha,
-    )  # fmt: skip
+    p.blob([(x - 0.16 * s, y), (x - 0.15 * s, y + 0.05 * s), (x - 0.08 * s, y + 0.06 * s), (x - 0.03 * s, y + 0.11 * s),
+            (x + 0.05 * s, y + 0.09 * s), (x + 0.1 * s, y + 0.055 * s), (x + 0.16 * s, y + 0.04 * s),
+            (x + 0.17 * s, y - 0.005), (x, y - 0.015)], colour, alpha)  # fmt: skip
 
 
 def _dim(colour: Colour, sky: str) -> Colour:
@@ -140,8 +145,7 @@ def _tufts(p: Pen, rng: np.random.Generator, top: float, colour: Colour, n: int)
 def _beach(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> None:
     sea = jitter(_dim((24, 132, 186), sky), rng)
     _gradient(paper, sea, _dim((92, 200, 206), sky), 0.44, 0.66)
-    for _ in range(16):
-        x, y = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.37, 0.55))
+    for x, y in _spots(rng, 16, 0.37, 0.55):
         p.limb([(x, y), (x + 0.07, y)], 0.005, shade(sea, 1.5), joints=False)
     sand = jitter(_dim((240, 212, 148), sky), rng)
     _hill(p, rng, 0.345, 0.03, (250, 252, 250), 2.0)
@@ -150,8 +154,7 @@ def _beach(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> No
     for _ in range(70):
         y = float(rng.uniform(0.01, 0.32))
         p.oval(float(rng.uniform(0, ASPECT)), y, 0.008, 0.004, shade(sand, 0.9))
-    for _ in range(3):
-        x, y = float(rng.uniform(0.05, ASPECT)), float(rng.uniform(0.02, 0.25))
+    for x, y in _spots(rng, 3, 0.02, 0.25, left=0.05):
         p.half(x, y, 0.016, 0.014, (250, 224, 214))
 
 
@@ -174,8 +177,7 @@ def _snow(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
         pine(p.at(float(rng.uniform(0, ASPECT)), 0.4, 0.075), (245, 245, 240), int(rng.integers(2)))
     _hill(p, rng, 0.33, 0.05, (230, 238, 248))
     _hill(p, rng, 0.22, 0.05, (246, 249, 254))
-    for _ in range(14):
-        x, y = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.02, 0.28))
+    for x, y in _spots(rng, 14, 0.02, 0.28):
         p.oval(x, y, 0.05, 0.006, (218, 228, 242))
 
 
@@ -183,10 +185,7 @@ def _street(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> N
     x = -0.05
     while x < ASPECT:
         w, h = float(rng.uniform(0.18, 0.3)), float(rng.uniform(0.28, 0.52))
-        wall = ((196, 120, 92), (214, 184, 140), (150, 164, 180), (178, 96, 84), (224, 206, 176), (120, 140, 150))[
-            int(rng.integers(6))
-        ]
-        wall = _dim(jitter(wall, rng), sky)
+        wall = _dim(jitter(WALLS[int(rng.integers(6))], rng), sky)
         p.box(x, 0.3, x + w, 0.36 + h, wall)
         p.box(x, 0.36 + h - 0.02, x + w, 0.36 + h, shade(wall, 0.75))
         columns = max(2, round(w / 0.075))
@@ -212,10 +211,8 @@ def _park(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
         p.dot(float(x), 0.5, r, _dim(jitter((66, 140, 70), rng, 16), sky))
     _hill(p, rng, 0.38, 0.03, green)
     path = _dim((232, 208, 164), sky)
-    p.blob(
-        [(0.52, 0.365), (0.6, 0.365), (0.72, 0.3), (1.1, 0.16), (1.45, 0.02), (0.5, -0.06), (0.3, 0.06), (0.52, 0.22)],
-        path,
-    )
+    p.blob([(0.52, 0.365), (0.6, 0.365), (0.72, 0.3), (1.1, 0.16), (1.45, 0.02), (0.5, -0.06), (0.3, 0.06),
+            (0.52, 0.22)], path)  # fmt: skip
     for x in (float(rng.uniform(0.05, 0.4)), float(rng.uniform(0.95, ASPECT))):
         tree(p.at(x, 0.4, 0.13), (0, 0, 0), int(rng.integers(4)))
     _tufts(p, rng, 0.3, shade(green, 0.75), 26)
@@ -226,8 +223,7 @@ def _lake(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
     _hill(p, rng, 0.5, 0.03, _dim((60, 120, 84), sky), 3.0)
     water = jitter(_dim((60, 140, 200), sky), rng)
     _gradient(paper, shade(water, 1.35), water, 0.5, 0.84)
-    for _ in range(24):
-        x, y = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.2, 0.49))
+    for x, y in _spots(rng, 24, 0.2, 0.49):
         p.limb([(x, y), (x + 0.08, y)], 0.005, shade(water, 1.4), joints=False)
     grass = jitter(_dim((110, 170, 80), sky), rng)
     _hill(p, rng, 0.145, 0.04, _dim((206, 184, 136), sky), 1.6)
@@ -255,10 +251,8 @@ def _room(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
     x = float(rng.uniform(0.12, 0.75))
     p.box(x - 0.02, 0.56, x + 0.4, 0.94, (250, 248, 242))
     p.box(x, 0.58, x + 0.38, 0.92, (150, 206, 240))
-    p.blob(
-        [(x, 0.58), (x + 0.08, 0.66), (x + 0.2, 0.64), (x + 0.3, 0.68), (x + 0.375, 0.62), (x + 0.375, 0.585)],
-        (120, 180, 90),
-    )
+    hills = [(x, 0.58), (x + 0.08, 0.66), (x + 0.2, 0.64), (x + 0.3, 0.68), (x + 0.375, 0.62), (x + 0.375, 0.585)]
+    p.blob(hills, (120, 180, 90))
     p.box(x + 0.182, 0.58, x + 0.198, 0.92, (250, 248, 242))
     p.box(x, 0.745, x + 0.38, 0.758, (250, 248, 242))
     curtain = shade(rug, 1.15)
@@ -276,8 +270,7 @@ def _desert(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> N
     _hill(p, rng, 0.44, 0.14, mix(sand, (200, 120, 90), 0.4))
     _hill(p, rng, 0.38, 0.1, shade(sand, 0.88))
     _hill(p, rng, 0.28, 0.07, sand)
-    for _ in range(9):
-        x, y = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.02, 0.26))
+    for x, y in _spots(rng, 9, 0.02, 0.26):
         p.limb([(x, y), (x + 0.07, y + 0.012), (x + 0.14, y)], 0.005, shade(sand, 0.84), joints=False)
 
 
@@ -293,55 +286,33 @@ def _night(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> No
 
 def _forest(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> None:
     _gradient(paper, jitter((58, 110, 62), rng), jitter((176, 206, 128), rng), 0.0, 0.72)
-    for layer, (tone, n, width) in enumerate(
-        (((128, 150, 100), 9, 0.03), ((104, 104, 70), 7, 0.045), ((92, 66, 46), 4, 0.075))
-    ):
+    trunks = (((128, 150, 100), 9, 0.03), ((104, 104, 70), 7, 0.045), ((92, 66, 46), 4, 0.075))
+    for layer, (tone, n, width) in enumerate(trunks):
         for x in rng.uniform(0, ASPECT, n):
             left, low = float(x), 0.36 - 0.03 * layer
-            p.poly(
-                [
-                    (left - width * 0.75, low),
-                    (left - width * 0.45, 1),
-                    (left + width * 0.45, 1),
-                    (left + width * 0.75, low),
-                ],
-                tone,
-            )
+            wide, narrow = width * 0.75, width * 0.45
+            p.poly([(left - wide, low), (left - narrow, 1), (left + narrow, 1), (left + wide, low)], tone)
         if layer == 1:
             for x in np.linspace(0, ASPECT, 9):
-                p.dot(
-                    float(x),
-                    float(rng.uniform(0.95, 1.05)),
-                    float(rng.uniform(0.09, 0.14)),
-                    jitter((70, 130, 62), rng, 14),
-                )
+                y, r = float(rng.uniform(0.95, 1.05)), float(rng.uniform(0.09, 0.14))
+                p.dot(float(x), y, r, jitter((70, 130, 62), rng, 14))
     for x in np.linspace(0, ASPECT, 8):
         p.dot(float(x), float(rng.uniform(1.0, 1.08)), float(rng.uniform(0.1, 0.15)), jitter((46, 104, 52), rng, 14))
     ground = jitter((104, 112, 58), rng)
     _hill(p, rng, 0.31, 0.03, ground, 2.0)
     p.blob([(0.56, 0.32), (0.66, 0.32), (0.78, 0.2), (1.1, -0.05), (0.25, -0.05), (0.5, 0.18)], (170, 136, 92))
-    for _ in range(9):
-        x, y = float(rng.uniform(0, ASPECT)), float(rng.uniform(0.02, 0.28))
+    for x, y in _spots(rng, 9, 0.02, 0.28):
         for dx, angle in ((-0.025, 50), (0.0, 90), (0.025, 130)):
             p.oval(x - dx, y + 0.02, 0.03, 0.009, jitter((58, 128, 60), rng, 10), angle)
-    for _ in range(3):
-        x, y = float(rng.uniform(0.03, ASPECT)), float(rng.uniform(0.02, 0.26))
+    for x, y in _spots(rng, 3, 0.02, 0.26, left=0.03):
         p.limb([(x, y), (x, y + 0.02)], 0.012, (240, 230, 214))
         p.half(x, y + 0.018, 0.02, 0.02, (206, 60, 50))
 
 
 _SETTINGS: dict[str, Callable[[Pen, Image.Image, str, np.random.Generator], None]] = {
-    "beach": _beach,
-    "meadow": _meadow,
-    "snow": _snow,
-    "street": _street,
-    "park": _park,
-    "lake": _lake,
-    "room": _room,
-    "desert": _desert,
-    "night": _night,
-    "forest": _forest,
-}
+    "beach": _beach, "meadow": _meadow, "snow": _snow, "street": _street, "park": _park, "lake": _lake, "room": _room,
+    "desert": _desert, "night": _night, "forest": _forest,
+}  # fmt: skip
 
 
 @cache

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from fivesentences.scenes import objects
 from fivesentences.scenes.backdrops import develop, paint_backdrop, weather
-from fivesentences.scenes.creatures import (
-    ANIMAL_DRAWERS,
-    SIZE_OF_PERSON,
-    duck,
-    hoofed,
-    person,
-)
+from fivesentences.scenes.creatures import ANIMAL_DRAWERS, HOOFED, SIZE_OF_PERSON, duck, person
 from fivesentences.scenes.pen import PAINT, Colour, Pen, Point, finish, new_paper, shade
 from fivesentences.scenes.world import PEOPLE, Group, Scene, Thing
 
 SIZES = {None: 1.0, "small": 0.72, "big": 1.3}
-HOOFED = ("horse", "cow", "camel", "sheep")
 # Distance between neighbours in a group, in units; 0.5 for other kinds.
 SPREAD = {"bird": 0.55, "duck": 0.62, "sheep": 0.62, "horse": 0.95, "cow": 0.95, "camel": 0.95, "flower": 0.3}
-POSE = {
-    "stand": "stand",
-    "walk": "walk",
-    "run": "run",
-    "jump": "jump",
-    "wave": "wave",
-    "sit": "sit low",
-    "lie": "sit low",
-}
 
 
 def draw_scene(scene: Scene) -> Image.Image:
@@ -39,9 +25,9 @@ def draw_scene(scene: Scene) -> Image.Image:
     rng = np.random.default_rng(scene.seed)
     paper = new_paper()
     draw = paint_backdrop(paper, scene.setting, scene.sky, rng)
-    order = sorted(scene.groups, key=lambda group: group.ground)
-    for group in order:
-        _draw_group(draw, paper, scene, group, rng)
+    for group in sorted(scene.groups, key=lambda group: group.ground):
+        x, ground, unit = group.x * paper.width, group.ground * paper.height, group.scale * paper.height
+        _draw_group(Pen(draw, x, ground, unit, group.flip), scene, group, rng)
     weather(draw, scene.sky, rng)
     return develop(finish(paper), rng)
 
@@ -52,18 +38,13 @@ def _paint(thing: Thing, scene: Scene) -> Colour:
     return PAINT[thing.colour] if thing.colour is not None else PAINT["gray"]
 
 
-def _draw_group(
-    draw: ImageDraw.ImageDraw, paper: Image.Image, scene: Scene, group: Group, rng: np.random.Generator
-) -> None:
-    pen = Pen(draw, group.x * paper.width, group.ground * paper.height, group.scale * paper.height, group.flip)
+def _draw_group(pen: Pen, scene: Scene, group: Group, rng: np.random.Generator) -> None:
     things = [scene.things[index] for index in group.members]
-    colours = [_paint(thing, scene) for thing in things]
-    first, paint = things[0], colours[0]
-    if len(things) == 1:
-        _draw_several(pen, first, paint, rng)
-        return
-    other, paint2 = things[1], colours[1]
-    _TOGETHER[group.layout](pen, first, paint, other, paint2)
+    painted = [(thing, _paint(thing, scene)) for thing in things]
+    if len(painted) == 1:
+        _draw_several(pen, *painted[0], rng)
+    else:
+        _TOGETHER[group.layout](pen, *painted[0], *painted[1])
 
 
 def _draw_several(pen: Pen, thing: Thing, paint: Colour, rng: np.random.Generator) -> None:
@@ -87,21 +68,20 @@ def _draw_several(pen: Pen, thing: Thing, paint: Colour, rng: np.random.Generato
 def _draw_one(pen: Pen, thing: Thing, paint: Colour, pose: str | None = None) -> Point:
     """Draw one thing; return the near hand of a person or the seat of what can be sat on, otherwise the origin."""
     p = pen.at(0, 0, SIZES[thing.size])
-    airborne = thing.action == "fly"
     if thing.kind in PEOPLE:
-        pose = pose or POSE[thing.action or "stand"]
+        pose = pose or ("sit low" if thing.action in ("sit", "lie") else thing.action or "stand")
         if pose not in ("ride", "sit"):
             p.shadow(0.05, 0.24)
         hat = PAINT[thing.hat] if thing.hat is not None else None
         return person(p, thing.kind, paint, pose, thing.look, hat)
     if thing.kind in ANIMAL_DRAWERS:
-        if not airborne:
+        if thing.action != "fly":
             p.shadow(0.0, 0.3 if thing.kind == "dog" else 0.2)
         ANIMAL_DRAWERS[thing.kind](p, paint, thing.action, thing.look)
         return 0.0, 0.0
     if thing.kind in HOOFED:
         p.shadow(0.02, 0.5)
-        return hoofed(p, thing.kind, paint, thing.action, thing.look)
+        return HOOFED[thing.kind](p, paint, thing.action, thing.look)
     if thing.kind == "duck":
         duck(p, paint, thing.look)
         return 0.0, 0.0
@@ -118,31 +98,15 @@ def _draw_one(pen: Pen, thing: Thing, paint: Colour, pose: str | None = None) ->
 
 def _leash(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     hand = _draw_one(pen.at(-0.3, 0), a, pa)
-    size = SIZES[b.size]
-    neck = (0.42 + 0.2 * size, 0.36 * size)
-    pen.limb(
-        [(hand[0] - 0.3, hand[1]), ((hand[0] - 0.3 + neck[0]) / 2, (hand[1] + neck[1]) / 2 - 0.06), neck],
-        0.018,
-        PAINT["red"],
-    )
+    neck = (0.42 + 0.2 * SIZES[b.size], 0.36 * SIZES[b.size])
+    middle = ((hand[0] - 0.3 + neck[0]) / 2, (hand[1] + neck[1]) / 2 - 0.06)
+    pen.limb([(hand[0] - 0.3, hand[1]), middle, neck], 0.018, PAINT["red"])
     _draw_one(pen.at(0.42, 0), b, pb)
 
 
 def _mounted(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    seat = _draw_one(pen, b, pb)
-    p = pen.at(seat[0], seat[1])
-    if b.kind == "sled":
-        _draw_one(p, a, pa, "sit low")
-    elif b.kind == "bike":
-        _draw_one(p.at(0, 0.02), a, pa, "ride")
-    else:
-        _draw_one(p, a, pa, "ride")
-
-
-def _chase(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    lift = 0.5 if b.kind == "bird" else 0.06 if b.kind == "ball" else 0.0
-    _draw_one(pen.at(0.42, lift), b, pb)
-    _draw_one(pen.at(-0.36, 0), a, pa)
+    seat = pen.at(*_draw_one(pen, b, pb)).at(0, 0.02 if b.kind == "bike" else 0)
+    _draw_one(seat, a, pa, "sit low" if b.kind == "sled" else "ride")
 
 
 def _kite(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
@@ -177,26 +141,6 @@ def _seat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
         _draw_one(pen.at(seat[0], seat[1] + 0.03 - hip), a, pa, "sit")
     else:
         _draw_one(pen.at(seat[0], seat[1]), a, pa)
-
-
-def _shade(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    _draw_one(pen.at(-0.18, 0.08, 0.9 if b.kind == "umbrella" else 0.76), b, pb)
-    _draw_one(pen.at(0.12, 0), a, pa)
-
-
-def _kick(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    _draw_one(pen.at(-0.25, 0), a, pa, "kick")
-    _draw_one(pen.at(0.3, 0.12), b, pb)
-
-
-def _play(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    _draw_one(pen.at(-0.18, 0), a, pa)
-    _draw_one(pen.at(0.26, 0), b, pb)
-
-
-def _build(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    _draw_one(pen.at(0.38, 0.03), b, pb)
-    _draw_one(pen.at(-0.26, 0), a, pa, "kneel" if b.kind == "sandcastle" else "reach")
 
 
 def _boat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
@@ -235,8 +179,7 @@ def _read(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
 def _guitar(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen, a, pa, "stand")
     _draw_one(pen.at(0.02, 0.5), b, pb)
-    tone = shade(pa, 0.9)
-    pen.limb([(0.1, 0.7), (0.2, 0.54), (0.06, 0.5)], 0.07, tone)
+    pen.limb([(0.1, 0.7), (0.2, 0.54), (0.06, 0.5)], 0.07, shade(pa, 0.9))
 
 
 def _catch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
@@ -245,31 +188,29 @@ def _catch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(-0.12 + 0.5 * size, 0.05 + 0.58 * size), b, pb)
 
 
-def _pet(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
-    _draw_one(pen.at(0.26, 0.0, flip=True), b, pb)
-    _draw_one(pen.at(-0.18, 0), a, pa, "reach" if a.kind in ("boy", "girl") else "kneel")
+def _side_by_side(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, layout: str) -> None:
+    """Two things at fixed places; whoever is nearer is drawn last."""
+    child = a.kind in ("boy", "girl")
+    lift = {"bird": 0.5, "ball": 0.06}.get(b.kind, 0.0)
+    first: tuple[Pen, str | None]
+    first, second, b_first = {
+        "chase": ((pen.at(-0.36, 0), None), pen.at(0.42, lift), True),
+        "shade": ((pen.at(0.12, 0), None), pen.at(-0.18, 0.08, 0.9 if b.kind == "umbrella" else 0.76), True),
+        "build": ((pen.at(-0.26, 0), "kneel" if b.kind == "sandcastle" else "reach"), pen.at(0.38, 0.03), True),
+        "pet": ((pen.at(-0.18, 0), "reach" if child else "kneel"), pen.at(0.26, 0.0, flip=True), True),
+        "kick": ((pen.at(-0.25, 0), "kick"), pen.at(0.3, 0.12), False),
+        "play": ((pen.at(-0.18, 0), None), pen.at(0.26, 0), False),
+    }[layout]
+    if b_first:
+        _draw_one(second, b, pb)
+    _draw_one(first[0], a, pa, first[1])
+    if not b_first:
+        _draw_one(second, b, pb)
 
 
-_TOGETHER = {
-    "leash": _leash,
-    "bike": _mounted,
-    "horse": _mounted,
-    "sled": _mounted,
-    "chase": _chase,
-    "kite": _kite,
-    "balloon": _balloon,
-    "umbrella": _umbrella,
-    "seat": _seat,
-    "lie": _seat,
-    "shade": _shade,
-    "kick": _kick,
-    "play": _play,
-    "build": _build,
-    "boat": _boat,
-    "fire": _fire,
-    "watch": _watch,
-    "read": _read,
-    "guitar": _guitar,
-    "catch": _catch,
-    "pet": _pet,
-}
+_TOGETHER: dict[str, Callable[[Pen, Thing, Colour, Thing, Colour], None]] = {
+    "leash": _leash, "bike": _mounted, "horse": _mounted, "sled": _mounted, "kite": _kite, "balloon": _balloon,
+    "umbrella": _umbrella, "seat": _seat, "lie": _seat, "boat": _boat, "fire": _fire, "watch": _watch, "read": _read,
+    "guitar": _guitar, "catch": _catch,
+    **{layout: partial(_side_by_side, layout=layout) for layout in ("chase", "shade", "build", "pet", "kick", "play")},
+}  # fmt: skip

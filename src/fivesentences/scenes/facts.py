@@ -9,45 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from fivesentences.scenes.world import (
-    CHILDREN,
-    GENERAL,
-    PEOPLE,
-    PLACE_ATTRIBUTES,
-    PLACES,
-    SKY_FACTS,
-    Fact,
-    Relation,
-    Scene,
-    Thing,
-)
+from fivesentences.scenes import world
+from fivesentences.scenes.world import CHILDREN, GENERAL, PEOPLE, Fact, Relation, Scene, Thing
 
 # More general relations that hold wherever a relation holds.
 GENERAL_RELATION: dict[str, tuple[str, ...]] = {
-    "ride": ("on", "near"),
-    "sit on": ("on", "near"),
-    "lie on": ("on", "near"),
-    "sail": ("in", "on", "near"),
-    "hold": ("with", "near"),
-    "fly": ("hold", "with", "near"),
-    "hold over": ("hold", "with", "under", "near"),
-    "read": ("hold", "with", "near"),
-    "play": ("hold", "with", "near"),
-    "chase": ("follow", "near"),
-    "walk": ("with", "near"),
-    "kick": ("play with", "with", "near"),
-    "play with": ("with", "near"),
-    "catch": ("play with", "with", "near"),
-    "build": ("with", "near"),
-    "feed": ("with", "near"),
-    "watch": ("near",),
-    "pet": ("with", "near"),
-    "sit by": ("near",),
-    "sit under": ("under", "near"),
-    "stand by": ("near",),
-    "near": (),
-    "in front of": ("near",),
-    "behind": ("near",),
+    relation: general
+    for relations, general in (
+        (("ride", "sit on", "lie on"), ("on", "near")),
+        (("sail",), ("in", "on", "near")),
+        (("hold", "walk", "play with", "build", "feed", "pet"), ("with", "near")),
+        (("fly", "read", "play"), ("hold", "with", "near")),
+        (("hold over",), ("hold", "with", "under", "near")),
+        (("chase",), ("follow", "near")),
+        (("kick", "catch"), ("play with", "with", "near")),
+        (("sit under",), ("under", "near")),
+        (("watch", "sit by", "in front of", "behind"), ("near",)),
+        (("near",), ()),
+    )
+    for relation in relations
 }
 SYMMETRIC = frozenset({"near", "with"})
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
@@ -55,10 +35,10 @@ NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 def facts_of(scene: Scene) -> set[Fact]:
     """All facts that are true of a scene, the more general ones included."""
-    facts: set[Fact] = set(SKY_FACTS[scene.sky])
-    places = PLACES[scene.setting]
+    facts: set[Fact] = set(world.SKY_FACTS[scene.sky])
+    places = world.PLACES[scene.setting]
     facts.update((place,) for place in places)
-    facts.update(PLACE_ATTRIBUTES[scene.setting])
+    facts.update(world.PLACE_ATTRIBUTES[scene.setting])
     totals: Counter[str] = Counter()
     for thing in scene.things:
         facts.update(_facts_of_thing(thing))

@@ -10,55 +10,21 @@ from fivesentences.scenes.sampling import choose
 from fivesentences.scenes.world import Scene, Thing
 
 # What people mistake a kind, a colour, an action or a place for.
-MISTAKEN_KIND: dict[str, tuple[str, ...]] = {
-    "man": ("boy", "woman"),
-    "woman": ("girl", "man"),
-    "boy": ("man", "girl"),
-    "girl": ("woman", "boy"),
-    "dog": ("cat",),
-    "cat": ("dog",),
-    "horse": ("cow",),
-    "cow": ("horse",),
-    "sheep": ("cow",),
-    "camel": ("horse",),
-    "car": ("bus",),
-    "bus": ("car",),
-    "kite": ("balloon",),
-    "balloon": ("ball",),
-    "frisbee": ("ball",),
-}
-MISTAKEN_COLOUR: dict[str, tuple[str, ...]] = {
-    "red": ("orange", "pink"),
-    "orange": ("red", "yellow"),
-    "yellow": ("orange", "white"),
-    "green": ("blue",),
-    "blue": ("green", "purple"),
-    "purple": ("blue", "pink"),
-    "pink": ("red", "purple"),
-    "white": ("gray", "yellow"),
-    "black": ("brown", "gray"),
-    "brown": ("black", "tan"),
-    "tan": ("brown", "white"),
-    "gray": ("black", "white"),
-}
+MISTAKEN_KIND = {
+    "man": ("boy", "woman"), "woman": ("girl", "man"), "boy": ("man", "girl"), "girl": ("woman", "boy"),
+    "dog": ("cat",), "cat": ("dog",), "horse": ("cow",), "cow": ("horse",), "sheep": ("cow",), "camel": ("horse",),
+    "car": ("bus",), "bus": ("car",), "kite": ("balloon",), "balloon": ("ball",), "frisbee": ("ball",),
+}  # fmt: skip
+MISTAKEN_COLOUR = {
+    "red": ("orange", "pink"), "orange": ("red", "yellow"), "yellow": ("orange", "white"), "green": ("blue",),
+    "blue": ("green", "purple"), "purple": ("blue", "pink"), "pink": ("red", "purple"), "white": ("gray", "yellow"),
+    "black": ("brown", "gray"), "brown": ("black", "tan"), "tan": ("brown", "white"), "gray": ("black", "white"),
+}  # fmt: skip
 MISTAKEN_ACTION = {
-    "run": "walk",
-    "walk": "run",
-    "stand": "walk",
-    "sit": "stand",
-    "lie": "sit",
-    "jump": "run",
-    "wave": "jump",
-    "graze": "run",
-    "drive": "park",
-}
-MISTAKEN_SETTING = {
-    "meadow": "park",
-    "park": "meadow",
-    "lake": "beach",
-    "desert": "beach",
-    "forest": "park",
-}
+    "run": "walk", "walk": "run", "stand": "walk", "sit": "stand", "lie": "sit", "jump": "run", "wave": "jump",
+    "graze": "run", "drive": "park",
+}  # fmt: skip
+MISTAKEN_SETTING = {"meadow": "park", "park": "meadow", "lake": "beach", "desert": "beach", "forest": "park"}
 
 
 def misremember(scene: Scene, rng: np.random.Generator) -> Scene:

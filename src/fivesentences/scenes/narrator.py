@@ -8,29 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from fivesentences.scenes import vocabulary
 from fivesentences.scenes.facts import NUMBERS
 from fivesentences.scenes.sampling import choose
-from fivesentences.scenes.vocabulary import (
-    ACTIONS,
-    CLOTHES,
-    COLLECTIVE,
-    COLOUR_WORDS,
-    HATS,
-    NEAR,
-    NOUNS,
-    OUTSIDE,
-    PLACE_PHRASES,
-    RELATIONS,
-    SIZE_WORDS,
-    SKY_PHRASES,
-    Noun,
-    Phrase,
-    Verb,
-)
+from fivesentences.scenes.vocabulary import NOUNS, Noun, Phrase, Verb
 from fivesentences.scenes.world import CHILDREN, PEOPLE, Fact, Group, Scene, Thing
 
 
@@ -41,16 +26,7 @@ class Claim(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-class Weighted(Protocol):
-    """Anything that is chosen more or less often."""
-
-    @property
-    def weight(self) -> float:
-        """How often, relative to the others; at least 0."""
-        ...
-
-
-W = TypeVar("W", bound=Weighted)
+W = TypeVar("W", Noun, Verb, Phrase)
 T = TypeVar("T")
 
 
@@ -152,7 +128,7 @@ class Narrator:
             adjectives.append(word)
 
         if thing.size is not None and self.chance(detail * 0.6):
-            attribute(self.one_of(SIZE_WORDS[thing.size]), thing.size)
+            attribute(self.one_of(vocabulary.SIZE_WORDS[thing.size]), thing.size)
         if thing.kind in CHILDREN and noun.word != "youngster" and self.chance(detail * 0.5):
             attribute(self.one_of(("young", "little", "small")), "young")
         if thing.kind not in PEOPLE and thing.colour is not None and self.chance(detail):
@@ -171,8 +147,8 @@ class Narrator:
         choices = [number] * 5 + ["some"] * 2
         if thing.count >= 3:
             choices += ["several", "a few", "a group of"]
-            if thing.kind in COLLECTIVE and noun.means == thing.kind:
-                choices += [f"a {COLLECTIVE[thing.kind]} of"] * 2
+            if thing.kind in vocabulary.COLLECTIVE and noun.means == thing.kind:
+                choices += [f"a {vocabulary.COLLECTIVE[thing.kind]} of"] * 2
         elif thing.count == 2:
             choices += ["a pair of", "a couple of"]
         chosen = self.one_of(choices)
@@ -185,7 +161,7 @@ class Narrator:
         return chosen
 
     def _colour(self, colour: str) -> str:
-        words = COLOUR_WORDS[colour]
+        words = vocabulary.COLOUR_WORDS[colour]
         weights = np.array([weight for _, weight in words])
         return words[int(self.rng.choice(len(words), p=weights / weights.sum()))][0]
 
@@ -198,7 +174,7 @@ class Narrator:
                 text += f" {self.one_of(('in', 'dressed in', 'wearing'))} {word}"
                 claims.append(Claim((who, word, "in"), ((noun.means, f"wear {colour}"),)))
             else:
-                garment = self.one_of(CLOTHES[thing.kind])
+                garment = self.one_of(vocabulary.CLOTHES[thing.kind])
                 how = self.one_of(("in", "in", "wearing"))
                 worn = f"{word} {_plural(garment)}" if thing.count > 1 else _with_article(f"{word} {garment}")
                 text += f" {how} {worn}"
@@ -207,7 +183,7 @@ class Narrator:
                 claims.append(Claim((garment, word), (("shirt", colour),)))
                 claims.append(Claim((who, garment, relation), ((noun.means, "shirt", "wear"),)))
         if thing.hat is not None and thing.count == 1 and self.chance(detail * 0.6):
-            word, hat = self._colour(thing.hat), self.one_of(HATS)
+            word, hat = self._colour(thing.hat), self.one_of(vocabulary.HATS)
             text += " and" if text else self.one_of((" in", " wearing", " with"))
             text += f" {_with_article(f'{word} {hat}')}"
             claims.append(Claim((hat,), (("hat",),)))
@@ -223,10 +199,10 @@ class Narrator:
         if group.verb is None:
             action = self.scene.things[group.members[0]].action
             assert action is not None  # whoever does nothing to anything does something alone
-            verb = self.weighted(ACTIONS[action])
+            verb = self.weighted(vocabulary.ACTIONS[action])
             claim = Claim((subject.lemma, verb.base), ((subject.means, verb.means),))
             return Fragment(f"{subject.text} {_conjugate(verb, subject, form)}", (*subject.claims, claim)), subject
-        verb = self.weighted(RELATIONS[group.verb])
+        verb = self.weighted(vocabulary.RELATIONS[group.verb])
         other = self.thing(group.members[1], None if detail is None else detail * 0.7)
         text = f"{subject.text} {_conjugate(verb, subject, form)} {other.text} {verb.tail}"
         return Fragment(text, (*subject.claims, *other.claims, _doing(subject, verb, other))), subject
@@ -238,7 +214,7 @@ class Narrator:
     def passive(self, group: Group) -> tuple[Fragment, NounPhrase] | None:
         """What is done by whom, and its subject; None where nobody would put it like that."""
         agent = self.thing(group.members[0])
-        verbs = [verb for verb in RELATIONS[group.verb] if verb.participle] if group.verb is not None else []
+        verbs = [verb for verb in vocabulary.RELATIONS[group.verb] if verb.participle] if group.verb is not None else []
         if not verbs:
             return None
         verb = self.weighted(verbs)
@@ -263,11 +239,11 @@ class Narrator:
         """Where it happens, or nothing; what flies or swims is not "on the floor" or "on a path"."""
         if group.layout in ("flock", "swim", "boat"):
             return self._place_of_water_and_air(group, whose)
-        phrases = PLACE_PHRASES[self.scene.setting]
+        phrases = vocabulary.PLACE_PHRASES[self.scene.setting]
         if group.verb in ("sit on", "lie on", "sail"):
             phrases = tuple(p for p in phrases if p.preposition not in ("on", "along", "across", "down", "through"))
         if self.scene.setting != "room" and self.chance(0.06):
-            return self.phrase(self.one_of(OUTSIDE), whose)
+            return self.phrase(self.one_of(vocabulary.OUTSIDE), whose)
         return self.phrase(self.weighted(phrases), whose)
 
     def _place_of_water_and_air(self, group: Group, whose: NounPhrase) -> Fragment:
@@ -289,7 +265,7 @@ class Narrator:
 
     def sky(self) -> Fragment:
         """What the sky is like, or nothing."""
-        phrases = SKY_PHRASES[self.scene.sky]
+        phrases = vocabulary.SKY_PHRASES[self.scene.sky]
         return self.phrase(self.weighted(phrases)) if phrases else Fragment("")
 
     def beside(self, group: Group, whose: NounPhrase) -> Fragment | None:
@@ -304,7 +280,7 @@ class Narrator:
             return None
         relation = self.one_of(related)
         other = self.thing(relation.object, self.detail * 0.6)
-        word = "in front of" if relation.verb == "in front of" and self.chance(0.8) else self.one_of(NEAR)
+        word = "in front of" if relation.verb == "in front of" and self.chance(0.8) else self.one_of(vocabulary.NEAR)
         means = "in front of" if word == "in front of" else "near"
         claim = Claim((whose.lemma, other.lemma, word), ((whose.means, other.means, means),))
         return Fragment(f"{word} {other.text}", (*other.claims, claim))

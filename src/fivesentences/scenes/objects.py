@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fivesentences.scenes.pen import INK, PAINT, Colour, Pen, Point, shade
 
@@ -22,10 +22,8 @@ def car(p: Pen, colour: Colour, look: int) -> None:
     p.blob([(-0.5, 0.42), (-0.36, 0.72), (-0.2, 0.78), (0.2, 0.78), (0.36, 0.7), (0.56, 0.42)], shade(colour, 0.9))
     p.poly([(-0.4, 0.46), (-0.28, 0.69), (-0.04, 0.71), (-0.04, 0.46)], GLASS)
     p.poly([(0.03, 0.46), (0.03, 0.71), (0.24, 0.69), (0.44, 0.46)], GLASS)
-    p.blob(
-        [(-0.86, 0.16), (-0.88, 0.38), (-0.78, 0.47), (0.0, 0.48), (0.56, 0.47), (0.82, 0.4), (0.9, 0.28), (0.86, 0.14),
-         (0.0, 0.12)], colour,
-    )  # fmt: skip
+    p.blob([(-0.86, 0.16), (-0.88, 0.38), (-0.78, 0.47), (0.0, 0.48), (0.56, 0.47), (0.82, 0.4), (0.9, 0.28),
+            (0.86, 0.14), (0.0, 0.12)], colour)  # fmt: skip
     p.limb([(-0.8, 0.2), (0.82, 0.2)], 0.03, shade(colour, 0.7))
     p.limb([(0.0, 0.22), (0.0, 0.45)], 0.015, shade(colour, 0.7))
     p.oval(0.83, 0.34, 0.05, 0.055, (255, 240, 160))
@@ -167,8 +165,8 @@ def sofa(p: Pen, colour: Colour, look: int) -> Point:
     for x in (-0.7, 0.7):
         p.box(x - 0.04, 0, x + 0.04, 0.1, shade(WOOD, 0.7))
     p.blob([(-0.78, 0.1), (-0.78, 0.68), (-0.6, 0.76), (0.6, 0.76), (0.78, 0.68), (0.78, 0.1)], dark)
-    p.limb([(-0.3, 0.58), (-0.3, 0.4)], 0.015, shade(colour, 0.6))
-    p.limb([(0.3, 0.58), (0.3, 0.4)], 0.015, shade(colour, 0.6))
+    for x in (-0.3, 0.3):
+        p.limb([(x, 0.58), (x, 0.4)], 0.015, shade(colour, 0.6))
     p.blob([(-0.7, 0.08), (-0.7, 0.34), (0.0, 0.37), (0.7, 0.34), (0.7, 0.08)], colour)
     for x in (-0.78, 0.78):
         p.blob([(x - 0.13, 0.08), (x - 0.15, 0.48), (x, 0.55), (x + 0.15, 0.48), (x + 0.13, 0.08)], shade(colour, 0.9))
@@ -219,9 +217,8 @@ def palm(p: Pen, colour: Colour, look: int) -> None:
         x = 0.32 * (y / 1.5) ** 1.5
         p.limb([(x - 0.055, y), (x + 0.055, y + 0.02)], 0.025, (124, 84, 48))
     q = p.at(0.32, 1.52)
-    for number, (x, y) in enumerate(
-        ((-0.72, -0.22), (0.7, -0.24), (-0.6, 0.22), (0.62, 0.2), (-0.24, -0.5), (0.34, -0.5))
-    ):
+    leaves = ((-0.72, -0.22), (0.7, -0.24), (-0.6, 0.22), (0.62, 0.2), (-0.24, -0.5), (0.34, -0.5))
+    for number, (x, y) in enumerate(leaves):
         leaf = shade((46, 146, 76), 0.85 + 0.06 * (number % 4))
         q.blob([(0, 0.03), (x * 0.5, y * 0.4 + 0.22), (x, y), (x * 0.5, y * 0.4 + 0.06)], leaf)
     for x, y in ((-0.06, -0.06), (0.06, -0.08)):
@@ -245,8 +242,8 @@ def flower(p: Pen, colour: Colour, look: int) -> None:
     p.limb([(0, 0), (0.0, 0.36)], 0.035, LEAF)
     p.oval(0.08, 0.12, 0.09, 0.035, LEAF, 30)
     p.oval(-0.08, 0.16, 0.09, 0.035, LEAF, 150)
-    for x, y in ((0.09, 0.0), (-0.09, 0.0), (0.0, 0.09), (0.0, -0.09), (0.065, 0.065), (-0.065, 0.065),
-                 (0.065, -0.065), (-0.065, -0.065)):  # fmt: skip
+    petals = ((0.09, 0), (-0.09, 0), (0, 0.09), (0, -0.09), *((x, y) for y in (0.065, -0.065) for x in (0.065, -0.065)))
+    for x, y in petals:
         p.dot(x, 0.42 + y, 0.06, colour)
     p.dot(0, 0.42, 0.06, (255, 206, 60) if colour != PAINT["yellow"] else (170, 100, 30))
 
@@ -283,9 +280,8 @@ def campfire(p: Pen, colour: Colour, look: int) -> None:
         p.oval(0, 0.2, r, r * 0.75, (255, 180, 70), alpha=alpha)
     p.limb([(-0.24, 0.05), (0.22, 0.14)], 0.1, (100, 62, 40))
     p.limb([(0.24, 0.05), (-0.22, 0.14)], 0.1, (122, 78, 48))
-    p.blob(
-        [(-0.2, 0.12), (-0.22, 0.34), (-0.1, 0.44), (-0.04, 0.74), (0.1, 0.46), (0.2, 0.4), (0.2, 0.14)], (240, 92, 30)
-    )
+    flame = [(-0.2, 0.12), (-0.22, 0.34), (-0.1, 0.44), (-0.04, 0.74), (0.1, 0.46), (0.2, 0.4), (0.2, 0.14)]
+    p.blob(flame, (240, 92, 30))
     p.blob([(-0.12, 0.12), (-0.12, 0.28), (-0.02, 0.52), (0.1, 0.3), (0.12, 0.13)], (253, 176, 44))
     p.blob([(-0.06, 0.12), (-0.05, 0.22), (0.0, 0.34), (0.06, 0.22), (0.06, 0.12)], (255, 240, 150))
 
@@ -350,31 +346,8 @@ def guitar(p: Pen, colour: Colour, look: int) -> None:
     p.dot(-0.01, 0.0, 0.045, (70, 44, 30))
 
 
-PLAIN: dict[str, Callable[[Pen, Colour, int], object]] = {
-    "car": car,
-    "bus": bus,
-    "bike": bike,
-    "boat": boat,
-    "sled": sled,
-    "ball": ball,
-    "frisbee": frisbee,
-    "kite": kite,
-    "balloon": balloon,
-    "umbrella": parasol,
-    "bench": bench,
-    "sofa": sofa,
-    "lamp": lamp,
-    "tree": tree,
-    "palm": palm,
-    "pine": pine,
-    "cactus": cactus,
-    "flower": flower,
-    "house": house,
-    "tent": tent,
-    "campfire": campfire,
-    "snowman": snowman,
-    "sandcastle": sandcastle,
-    "rock": rock,
-    "book": book,
-    "guitar": guitar,
-}
+PLAIN: Mapping[str, Callable[[Pen, Colour, int], object]] = {
+    draw.__name__: draw
+    for draw in (car, bus, bike, boat, sled, ball, frisbee, kite, balloon, bench, sofa, lamp, tree, palm, pine, cactus,
+                 flower, house, tent, campfire, snowman, sandcastle, rock, book, guitar)
+} | {"umbrella": parasol}  # fmt: skip

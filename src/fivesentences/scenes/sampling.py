@@ -8,20 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from fivesentences.scenes.world import (
-    CHILDREN,
-    COLOURS,
-    MEN_AND_WOMEN,
-    PEOPLE,
-    SETTINGS,
-    SIZED,
-    SKIES,
-    TOY,
-    Group,
-    Relation,
-    Scene,
-    Thing,
-)
+from fivesentences.scenes import world
+from fivesentences.scenes.world import CHILDREN, MEN_AND_WOMEN, PEOPLE, SETTINGS, Group, Relation, Scene, Thing
 
 T = TypeVar("T")
 
@@ -118,20 +106,14 @@ def sample_scene(seed: int, number: int) -> Scene:
     """The scene of image ``number`` of the corpus with this seed; scenes do not depend on one another."""
     rng = np.random.default_rng([seed, number])
     setting = choose(rng, SETTINGS)
-    sky = choose(rng, SKIES[setting])
+    sky = choose(rng, world.SKIES[setting])
     builder = _Builder(rng, setting)
     n_events = int(rng.choice([1, 2, 3], p=[0.28, 0.56, 0.16]))
     n_props = int(rng.choice([0, 1, 2], p=[0.30, 0.50, 0.20]))
     builder.place_events(n_events)
     builder.place_props(n_props)
-    return Scene(
-        setting,
-        sky,
-        tuple(builder.things),
-        tuple(builder.relations),
-        tuple(builder.groups),
-        int(rng.integers(2**31)),
-    )
+    things, relations = tuple(builder.things), tuple(builder.relations)
+    return Scene(setting, sky, things, relations, tuple(builder.groups), int(rng.integers(2**31)))
 
 
 def choose(rng: np.random.Generator, items: Sequence[T]) -> T:
@@ -151,11 +133,11 @@ class _Builder:
 
     def thing(self, kind: str, action: str | None, count: int = 1) -> int:
         rng = self.rng
-        colours = COLOURS.get(kind)
+        colours = world.COLOURS.get(kind)
         size = None
-        if kind in SIZED and rng.random() < 0.45:
+        if kind in world.SIZED and rng.random() < 0.45:
             size = "big" if rng.random() < 0.5 else "small"
-        hat = choose(rng, TOY) if kind in PEOPLE and rng.random() < 0.22 else None
+        hat = choose(rng, world.TOY) if kind in PEOPLE and rng.random() < 0.22 else None
         colour = choose(rng, colours) if colours else None
         self.things.append(Thing(kind, colour, action, count, size, hat, int(rng.integers(2**20))))
         return len(self.things) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from fivesentences.scenes.world import Fact
@@ -47,6 +48,9 @@ class Phrase:
     weight: float = 1.0
 
 
+_PHRASE = re.compile(r"([^:=/*]+)(?::([^=/*]+))?(?:=([^/*]+))?(?:/([^*]+))?(?:\*(.+))?")
+
+
 def _nouns(*entries: str) -> tuple[Noun, ...]:
     """Nouns for a kind, from entries ``word=general kind/plural*weight`` of which all but the word is optional."""
     kind = entries[0].split("*")[0].split("/")[0]
@@ -57,6 +61,43 @@ def _nouns(*entries: str) -> tuple[Noun, ...]:
         word, _, means = rest.partition("=")
         nouns.append(Noun(word, means or kind, plural or word + "s", float(weight or 1)))
     return tuple(nouns)
+
+
+def _verbs(means: str, *entries: str) -> tuple[Verb, ...]:
+    """Verbs for an action, from entries ``more general action=base/third/gerund/participle/tail*weight``.
+
+    Only the base, the third person and the gerund are required.
+    """
+    verbs = []
+    for entry in entries:
+        rest, _, weight = entry.partition("*")
+        general, _, forms = rest.rpartition("=")
+        base, third, gerund, participle, tail = [*forms.split("/"), "", ""][:5]
+        verbs.append(Verb(general or means, base, third, gerund, participle or None, tail, float(weight or 1)))
+    return tuple(verbs)
+
+
+def _phrases(*entries: str, preposition: str | None = None) -> tuple[Phrase, ...]:
+    """Phrases for places and skies, from entries ``text:noun=what it means/preposition*weight``.
+
+    Only the text is required. The noun is otherwise the last word, and the preposition the beginning. A word marked by
+    ``_`` is an attribute of the noun; ``_bright|sunny`` asserts that it is sunny.
+    """
+    phrases = []
+    for entry in entries:
+        part = _PHRASE.fullmatch(entry)
+        assert part is not None
+        marked_text, noun, means, given, weight = part.groups()
+        words = marked_text.split()
+        marked = next((word[1:] for word in words if word.startswith("_")), "")
+        attribute, _, asserted = marked.partition("|")
+        text = marked_text.replace(f"_{marked}", attribute)
+        noun = noun or words[-1]
+        claim = (means or noun, asserted or attribute) if attribute else None
+        begins = "in front of" if text.startswith("in front of") else words[0]
+        leads = given or (begins if preposition is None else preposition)
+        phrases.append(Phrase(text, noun, (means or noun,), attribute or None, claim, leads, float(weight or 1)))
+    return tuple(phrases)
 
 
 NOUNS: dict[str, tuple[Noun, ...]] = {
@@ -121,347 +162,138 @@ COLOUR_WORDS: dict[str, tuple[tuple[str, float], ...]] = {
     "gray": (("gray", 5), ("grey", 3)),
 }
 SIZE_WORDS = {"small": ("small", "little", "tiny"), "big": ("big", "large", "huge")}
-CLOTHES = {
-    "man": ("shirt", "shirt", "t-shirt", "jacket", "sweater", "top"),
-    "boy": ("shirt", "shirt", "t-shirt", "jacket", "sweater", "top"),
-    "woman": ("dress", "dress", "dress", "outfit", "skirt"),
-    "girl": ("dress", "dress", "dress", "outfit", "skirt"),
+CLOTHES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("man", "boy"), ("shirt", "shirt", "t-shirt", "jacket", "sweater", "top")),
+    **dict.fromkeys(("woman", "girl"), ("dress", "dress", "dress", "outfit", "skirt")),
 }
 HATS = ("hat", "cap", "hat", "baseball cap")
-
-ACTIONS: dict[str, tuple[Verb, ...]] = {
-    "run": (
-        Verb("run", "run", "runs", "running", weight=5),
-        Verb("run", "race", "races", "racing"),
-        Verb("run", "sprint", "sprints", "sprinting", weight=0.7),
-        Verb("run", "dash", "dashes", "dashing", weight=0.5),
-        Verb("run", "hurry", "hurries", "hurrying", weight=0.3),
-    ),
-    "walk": (
-        Verb("walk", "walk", "walks", "walking", weight=5),
-        Verb("walk", "stroll", "strolls", "strolling"),
-        Verb("walk", "wander", "wanders", "wandering", weight=0.7),
-    ),
-    "stand": (
-        Verb("stand", "stand", "stands", "standing", weight=5),
-        Verb("stand", "pose", "poses", "posing", weight=0.6),
-        Verb("stand", "wait", "waits", "waiting", weight=0.5),
-    ),
-    "sit": (Verb("sit", "sit", "sits", "sitting", weight=5), Verb("sit", "rest", "rests", "resting")),
-    "lie": (
-        Verb("lie", "lie", "lies", "lying", weight=4),
-        Verb("lie", "rest", "rests", "resting"),
-        Verb("lie", "sleep", "sleeps", "sleeping", weight=0.8),
-        Verb("lie", "relax", "relaxes", "relaxing", weight=0.6),
-    ),
-    "jump": (
-        Verb("jump", "jump", "jumps", "jumping", weight=4),
-        Verb("jump", "leap", "leaps", "leaping", weight=1.3),
-        Verb("jump", "hop", "hops", "hopping", weight=0.5),
-    ),
-    "wave": (Verb("wave", "wave", "waves", "waving"), Verb("wave", "say hello", "says hello", "saying hello",
-                                                            weight=0.15)),
-    "graze": (
-        Verb("graze", "graze", "grazes", "grazing", weight=3),
-        Verb("graze", "eat", "eats", "eating"),
-        Verb("graze", "feed", "feeds", "feeding", weight=0.4),
-    ),
-    "fly": (
-        Verb("fly", "fly", "flies", "flying", weight=5),
-        Verb("fly", "soar", "soars", "soaring"),
-        Verb("fly", "glide", "glides", "gliding", weight=0.6),
-    ),
-    "swim": (
-        Verb("swim", "swim", "swims", "swimming", weight=4),
-        Verb("swim", "float", "floats", "floating", weight=1.3),
-        Verb("swim", "paddle", "paddles", "paddling", weight=0.8),
-    ),
-    "drive": (
-        Verb("drive", "drive", "drives", "driving", weight=3),
-        Verb("drive", "go by", "goes by", "going by"),
-        Verb("drive", "travel", "travels", "traveling", weight=0.6),
-    ),
-    "park": (Verb("park", "park", "is parked", "parked"),),
-}  # fmt: skip
-
-RELATIONS: dict[str, tuple[Verb, ...]] = {
-    "walk": (
-        Verb("walk", "walk", "walks", "walking", "walked", weight=4),
-        Verb("walk", "take", "takes", "taking", "taken", "for a walk"),
-        Verb("walk", "lead", "leads", "leading", "led", weight=0.6),
-        Verb("with", "walk with", "walks with", "walking with"),
-    ),
-    "ride": (
-        Verb("ride", "ride", "rides", "riding", "ridden", weight=6),
-        Verb("on", "sit on", "sits on", "sitting on", weight=0.7),
-        Verb("ride", "travel on", "travels on", "traveling on", weight=0.4),
-    ),
-    "chase": (
-        Verb("chase", "chase", "chases", "chasing", "chased", weight=4),
-        Verb("chase", "run after", "runs after", "running after", weight=2),
-        Verb("follow", "follow", "follows", "following", "followed", weight=0.7),
-        Verb("chase", "pursue", "pursues", "pursuing", "pursued", weight=0.3),
-    ),
-    "fly": (
-        Verb("fly", "fly", "flies", "flying", "flown", weight=6),
-        Verb("with", "play with", "plays with", "playing with", weight=0.8),
-        Verb("hold", "hold", "holds", "holding", "held", weight=0.6),
-    ),
-    "hold": (
-        Verb("hold", "hold", "holds", "holding", "held", weight=4),
-        Verb("hold", "carry", "carries", "carrying", "carried", weight=1.3),
-        Verb("hold", "clutch", "clutches", "clutching", "clutched", weight=0.3),
-        Verb("with", "pose with", "poses with", "posing with", weight=0.5),
-    ),
-    "hold over": (
-        Verb("hold", "hold", "holds", "holding", "held", weight=4),
-        Verb("hold", "carry", "carries", "carrying", "carried", weight=1.5),
-        Verb("under", "shelter under", "shelters under", "sheltering under", weight=0.8),
-        Verb("under", "stay under", "stays under", "staying under", weight=0.3),
-    ),
-    "sit on": (
-        Verb("sit on", "sit on", "sits on", "sitting on", weight=5),
-        Verb("sit on", "rest on", "rests on", "resting on"),
-        Verb("sit on", "relax on", "relaxes on", "relaxing on"),
-    ),
-    "lie on": (
-        Verb("lie on", "lie on", "lies on", "lying on", weight=4),
-        Verb("lie on", "sleep on", "sleeps on", "sleeping on", weight=1.5),
-        Verb("lie on", "nap on", "naps on", "napping on", weight=0.8),
-        Verb("on", "rest on", "rests on", "resting on"),
-    ),
-    "sit under": (
-        Verb("sit under", "sit under", "sits under", "sitting under", weight=4),
-        Verb("sit under", "rest under", "rests under", "resting under"),
-        Verb("sit under", "relax beneath", "relaxes beneath", "relaxing beneath"),
-        Verb("sit under", "sit below", "sits below", "sitting below", weight=0.5),
-    ),
-    "kick": (
-        Verb("kick", "kick", "kicks", "kicking", "kicked", weight=4),
-        Verb("play with", "play with", "plays with", "playing with", weight=2),
-    ),
-    "play with": (Verb("play with", "play with", "plays with", "playing with", weight=4),),
-    "build": (
-        Verb("build", "build", "builds", "building", "built", weight=4),
-        Verb("build", "make", "makes", "making", "made", weight=2),
-        Verb("with", "play with", "plays with", "playing with", weight=0.6),
-    ),
-    "sail": (
-        Verb("sail", "sail", "sails", "sailing", "sailed", weight=3),
-        Verb("in", "sit in", "sits in", "sitting in", weight=2),
-        Verb("in", "ride in", "rides in", "riding in", weight=1),
-    ),
-    "sit by": (
-        Verb("sit by", "sit by", "sits by", "sitting by", weight=3),
-        Verb("sit by", "sit next to", "sits next to", "sitting next to", weight=2),
-        Verb("sit by", "sit near", "sits near", "sitting near", weight=1),
-        Verb("sit by", "rest beside", "rests beside", "resting beside", weight=0.8),
-        Verb("sit by", "warm up by", "warms up by", "warming up by", weight=0.6),
-    ),
-    "watch": (
-        Verb("watch", "watch", "watches", "watching", "watched", weight=4),
-        Verb("watch", "look at", "looks at", "looking at", weight=2),
-        Verb("watch", "stare at", "stares at", "staring at", weight=1),
-        Verb("watch", "observe", "observes", "observing", "observed", weight=0.4),
-    ),
-    "feed": (
-        Verb("feed", "feed", "feeds", "feeding", "fed", weight=5),
-        Verb("near", "stand near", "stands near", "standing near", weight=0.8),
-        Verb("near", "stand by", "stands by", "standing by", weight=0.6),
-    ),
-    "read": (
-        Verb("read", "read", "reads", "reading", "read", weight=5),
-        Verb("hold", "hold", "holds", "holding", "held", weight=0.7),
-        Verb("read", "study", "studies", "studying", weight=0.3),
-    ),
-    "play": (
-        Verb("play", "play", "plays", "playing", "played", weight=5),
-        Verb("play", "strum", "strums", "strumming", "strummed", weight=0.8),
-        Verb("hold", "hold", "holds", "holding", "held", weight=0.6),
-    ),
-    "catch": (
-        Verb("catch", "catch", "catches", "catching", "caught", weight=4),
-        Verb("catch", "jump for", "jumps for", "jumping for", weight=2),
-        Verb("catch", "leap for", "leaps for", "leaping for", weight=1),
-        Verb("play with", "play with", "plays with", "playing with", weight=0.7),
-    ),
-    "pet": (
-        Verb("pet", "pet", "pets", "petting", "petted", weight=4),
-        Verb("pet", "stroke", "strokes", "stroking", "stroked", weight=1),
-        Verb("with", "play with", "plays with", "playing with", weight=1),
-    ),
-}
-
 NEAR = ("near", "next to", "beside", "by", "close to", "not far from")
 
-
-def _place(
-    text: str, noun: str, means: str, preposition: str, attribute: str = "", of: str = "", weight: float = 1.0
-) -> Phrase:
-    extra = (means, of or attribute) if attribute else None
-    return Phrase(text, noun, (means,), attribute or None, extra, preposition, weight)
-
+ACTIONS: dict[str, tuple[Verb, ...]] = {
+    verbs[0].means: verbs
+    for verbs in (
+        _verbs("run", "run/runs/running*5", "race/races/racing", "sprint/sprints/sprinting*.7",
+               "dash/dashes/dashing*.5", "hurry/hurries/hurrying*.3"),
+        _verbs("walk", "walk/walks/walking*5", "stroll/strolls/strolling", "wander/wanders/wandering*.7"),
+        _verbs("stand", "stand/stands/standing*5", "pose/poses/posing*.6", "wait/waits/waiting*.5"),
+        _verbs("sit", "sit/sits/sitting*5", "rest/rests/resting"),
+        _verbs("lie", "lie/lies/lying*4", "rest/rests/resting", "sleep/sleeps/sleeping*.8",
+               "relax/relaxes/relaxing*.6"),
+        _verbs("jump", "jump/jumps/jumping*4", "leap/leaps/leaping*1.3", "hop/hops/hopping*.5"),
+        _verbs("wave", "wave/waves/waving", "say hello/says hello/saying hello*.15"),
+        _verbs("graze", "graze/grazes/grazing*3", "eat/eats/eating", "feed/feeds/feeding*.4"),
+        _verbs("fly", "fly/flies/flying*5", "soar/soars/soaring", "glide/glides/gliding*.6"),
+        _verbs("swim", "swim/swims/swimming*4", "float/floats/floating*1.3", "paddle/paddles/paddling*.8"),
+        _verbs("drive", "drive/drives/driving*3", "go by/goes by/going by", "travel/travels/traveling*.6"),
+        _verbs("park", "park/is parked/parked"),
+    )
+}  # fmt: skip
+RELATIONS: dict[str, tuple[Verb, ...]] = {
+    "walk": _verbs("walk", "walk/walks/walking/walked*4", "take/takes/taking/taken/for a walk",
+                   "lead/leads/leading/led*.6", "with=walk with/walks with/walking with"),
+    "ride": _verbs("ride", "ride/rides/riding/ridden*6", "on=sit on/sits on/sitting on*.7",
+                   "travel on/travels on/traveling on*.4"),
+    "chase": _verbs("chase", "chase/chases/chasing/chased*4", "run after/runs after/running after*2",
+                    "follow=follow/follows/following/followed*.7", "pursue/pursues/pursuing/pursued*.3"),
+    "fly": _verbs("fly", "fly/flies/flying/flown*6", "with=play with/plays with/playing with*.8",
+                  "hold=hold/holds/holding/held*.6"),
+    "hold": _verbs("hold", "hold/holds/holding/held*4", "carry/carries/carrying/carried*1.3",
+                   "clutch/clutches/clutching/clutched*.3", "with=pose with/poses with/posing with*.5"),
+    "hold over": _verbs("hold", "hold/holds/holding/held*4", "carry/carries/carrying/carried*1.5",
+                        "under=shelter under/shelters under/sheltering under*.8",
+                        "under=stay under/stays under/staying under*.3"),
+    "sit on": _verbs("sit on", "sit on/sits on/sitting on*5", "rest on/rests on/resting on",
+                     "relax on/relaxes on/relaxing on"),
+    "lie on": _verbs("lie on", "lie on/lies on/lying on*4", "sleep on/sleeps on/sleeping on*1.5",
+                     "nap on/naps on/napping on*.8", "on=rest on/rests on/resting on"),
+    "sit under": _verbs("sit under", "sit under/sits under/sitting under*4", "rest under/rests under/resting under",
+                        "relax beneath/relaxes beneath/relaxing beneath", "sit below/sits below/sitting below*.5"),
+    "kick": _verbs("kick", "kick/kicks/kicking/kicked*4", "play with=play with/plays with/playing with*2"),
+    "play with": _verbs("play with", "play with/plays with/playing with*4"),
+    "build": _verbs("build", "build/builds/building/built*4", "make/makes/making/made*2",
+                    "with=play with/plays with/playing with*.6"),
+    "sail": _verbs("sail", "sail/sails/sailing/sailed*3", "in=sit in/sits in/sitting in*2",
+                   "in=ride in/rides in/riding in"),
+    "sit by": _verbs("sit by", "sit by/sits by/sitting by*3", "sit next to/sits next to/sitting next to*2",
+                     "sit near/sits near/sitting near", "rest beside/rests beside/resting beside*.8",
+                     "warm up by/warms up by/warming up by*.6"),
+    "watch": _verbs("watch", "watch/watches/watching/watched*4", "look at/looks at/looking at*2",
+                    "stare at/stares at/staring at", "observe/observes/observing/observed*.4"),
+    "feed": _verbs("feed", "feed/feeds/feeding/fed*5", "near=stand near/stands near/standing near*.8",
+                   "near=stand by/stands by/standing by*.6"),
+    "read": _verbs("read", "read/reads/reading/read*5", "hold=hold/holds/holding/held*.7", "study/studies/studying*.3"),
+    "play": _verbs("play", "play/plays/playing/played*5", "strum/strums/strumming/strummed*.8",
+                   "hold=hold/holds/holding/held*.6"),
+    "catch": _verbs("catch", "catch/catches/catching/caught*4", "jump for/jumps for/jumping for*2",
+                    "leap for/leaps for/leaping for", "play with=play with/plays with/playing with*.7"),
+    "pet": _verbs("pet", "pet/pets/petting/petted*4", "stroke/strokes/stroking/stroked",
+                  "with=play with/plays with/playing with"),
+}  # fmt: skip
 
 PLACE_PHRASES: dict[str, tuple[Phrase, ...]] = {
-    "beach": (
-        _place("on the beach", "beach", "beach", "on", weight=5),
-        _place("at the beach", "beach", "beach", "at", weight=3),
-        _place("on a sandy beach", "beach", "beach", "on", "sandy"),
-        _place("on the sand", "sand", "sand", "on", weight=1.5),
-        _place("by the sea", "sea", "sea", "by"),
-        _place("near the ocean", "ocean", "sea", "near"),
-        _place("at the seaside", "seaside", "beach", "at", weight=0.6),
-        _place("by the water", "water", "water", "by"),
-        _place("along the shore", "shore", "shore", "along"),
-        _place("beside the blue ocean", "ocean", "sea", "beside", "blue", weight=0.6),
-    ),
-    "meadow": (
-        _place("in a field", "field", "field", "in", weight=3),
-        _place("in a meadow", "meadow", "meadow", "in", weight=3),
-        _place("in a green meadow", "meadow", "meadow", "in", "green"),
-        _place("in a grassy field", "field", "field", "in", "grassy", weight=2),
-        _place("on the grass", "grass", "grass", "on", weight=1.5),
-        _place("in the countryside", "countryside", "countryside", "in"),
-        _place("on a green hill", "hill", "hill", "on", "green", weight=0.8),
-        _place("in a pasture", "pasture", "meadow", "in", weight=0.8),
-        _place("through the green grass", "grass", "grass", "through", "green", weight=0.5),
-    ),
-    "snow": (
-        _place("in the snow", "snow", "snow", "in", weight=5),
-        _place("on a snowy field", "field", "field", "on", "snowy", weight=1.5),
-        _place("on a snowy hill", "hill", "hill", "on", "snowy"),
-        _place("on the snow", "snow", "snow", "on", weight=1.5),
-        _place("in front of snowy mountains", "mountain", "mountain", "in front of", "snowy"),
-        _place("in the white snow", "snow", "snow", "in", "white"),
-        _place("near the mountains", "mountain", "mountain", "near", weight=0.8),
-        _place("on a slope", "slope", "hill", "on", weight=0.7),
-    ),
-    "street": (
-        _place("on the street", "street", "street", "on", weight=4),
-        _place("in the city", "city", "city", "in", weight=3),
-        _place("on a city street", "street", "street", "on", "city", weight=2),
-        _place("down the road", "road", "road", "down"),
-        _place("on the road", "road", "road", "on", weight=1.5),
-        _place("in town", "town", "city", "in"),
-        _place("near tall buildings", "building", "building", "near", "tall"),
-        _place("by the sidewalk", "sidewalk", "sidewalk", "by", weight=0.7),
-        _place("downtown", "downtown", "city", "in", weight=0.5),
-        _place("in an urban area", "area", "city", "in", weight=0.3),
-    ),
-    "park": (
-        _place("in the park", "park", "park", "in", weight=4),
-        _place("in a park", "park", "park", "in", weight=3),
-        _place("on the grass", "grass", "grass", "on", weight=1.5),
-        _place("in a green park", "park", "park", "in", "green"),
-        _place("on a path", "path", "path", "on", weight=0.8),
-        _place("near some trees", "tree", "tree", "near"),
-        _place("on the lawn", "lawn", "grass", "on", weight=0.8),
-        _place("along a winding trail", "trail", "path", "along", "winding", weight=0.5),
-    ),
-    "lake": (
-        _place("at the lake", "lake", "lake", "at", weight=3),
-        _place("by a lake", "lake", "lake", "by", weight=3),
-        _place("at a mountain lake", "lake", "lake", "at", "mountain", weight=1.5),
-        _place("near the water", "water", "water", "near", weight=1.5),
-        _place("near a blue lake", "lake", "lake", "near", "blue"),
-        _place("in front of the mountains", "mountain", "mountain", "in front of"),
-        _place("at the shore", "shore", "shore", "at", weight=0.8),
-        _place("near snowy peaks", "peak", "mountain", "near", "snowy", weight=0.6),
-    ),
-    "room": (
-        _place("in a living room", "room", "room", "in", "living", weight=4),
-        _place("in the room", "room", "room", "in", weight=2),
-        _place("indoors", "indoors", "indoors", "at", weight=1.5),
-        _place("inside a house", "house", "house", "inside", weight=2),
-        _place("on the floor", "floor", "floor", "on"),
-        _place("by the window", "window", "window", "by"),
-        _place("on a wooden floor", "floor", "floor", "on", "wooden"),
-        _place("at home", "home", "house", "at"),
-        _place("on a round rug", "rug", "carpet", "on", "round", weight=0.5),
-        _place("near the carpet", "carpet", "carpet", "near", weight=0.3),
-    ),
-    "desert": (
-        _place("in the desert", "desert", "desert", "in", weight=5),
-        _place("in a hot desert", "desert", "desert", "in", "hot"),
-        _place("in the dry desert", "desert", "desert", "in", "dry"),
-        _place("on the sand", "sand", "sand", "on", weight=1.5),
-        _place("among the dunes", "dune", "dune", "among"),
-        _place("near the sand dunes", "dune", "dune", "near", "sand", "sandy"),
-        _place("across the sand", "sand", "sand", "across", weight=0.7),
-    ),
-    "night": (
-        _place("in a dark field", "field", "field", "in", "dark", weight=2),
-        _place("in the dark", "dark", "dark", "in", weight=2),
-        _place("in a field", "field", "field", "in", weight=2),
-        _place("in the countryside", "countryside", "countryside", "in"),
-        _place("on the grass", "grass", "grass", "on"),
-        _place("near dark hills", "hill", "hill", "near", "dark", weight=0.8),
-    ),
-    "forest": (
-        _place("in the forest", "forest", "forest", "in", weight=4),
-        _place("in the woods", "wood", "forest", "in", weight=3),
-        _place("in a green forest", "forest", "forest", "in", "green"),
-        _place("among tall trees", "tree", "tree", "among", "tall", weight=1.5),
-        _place("on a forest trail", "trail", "path", "on"),
-        _place("on a dirt path", "path", "path", "on", "dirt"),
-        _place("between the trees", "tree", "tree", "between"),
-    ),
-}
-OUTSIDE = (_place("outside", "outside", "outdoors", "at"), _place("outdoors", "outdoors", "outdoors", "at"))
+    "beach": _phrases("on the beach*5", "at the beach*3", "on a _sandy beach", "on the sand*1.5", "by the sea",
+                      "near the ocean=sea", "at the seaside=beach*.6", "by the water", "along the shore",
+                      "beside the _blue ocean=sea*.6"),
+    "meadow": _phrases("in a field*3", "in a meadow*3", "in a _green meadow", "in a _grassy field*2",
+                       "on the grass*1.5", "in the countryside", "on a _green hill*.8", "in a pasture=meadow*.8",
+                       "through the _green grass*.5"),
+    "snow": _phrases("in the snow*5", "on a _snowy field*1.5", "on a _snowy hill", "on the snow*1.5",
+                     "in front of _snowy mountains:mountain", "in the _white snow", "near the mountains:mountain*.8",
+                     "on a slope=hill*.7"),
+    "street": _phrases("on the street*4", "in the city*3", "on a _city street*2", "down the road", "on the road*1.5",
+                       "in town=city", "near _tall buildings:building", "by the sidewalk*.7", "downtown=city/in*.5",
+                       "in an urban area=city*.3"),
+    "park": _phrases("in the park*4", "in a park*3", "on the grass*1.5", "in a _green park", "on a path*.8",
+                     "near some trees:tree", "on the lawn=grass*.8", "along a _winding trail=path*.5"),
+    "lake": _phrases("at the lake*3", "by a lake*3", "at a _mountain lake*1.5", "near the water*1.5",
+                     "near a _blue lake", "in front of the mountains:mountain", "at the shore*.8",
+                     "near _snowy peaks:peak=mountain*.6"),
+    "room": _phrases("in a _living room*4", "in the room*2", "indoors/at*1.5", "inside a house*2", "on the floor",
+                     "by the window", "on a _wooden floor", "at home=house", "on a _round rug=carpet*.5",
+                     "near the carpet*.3"),
+    "desert": _phrases("in the desert*5", "in a _hot desert", "in the _dry desert", "on the sand*1.5",
+                       "among the dunes:dune", "near the _sand|sandy dunes:dune", "across the sand*.7"),
+    "night": _phrases("in a _dark field*2", "in the dark*2", "in a field*2", "in the countryside", "on the grass",
+                      "near _dark hills:hill*.8"),
+    "forest": _phrases("in the forest*4", "in the woods:wood=forest*3", "in a _green forest",
+                       "among _tall trees:tree*1.5", "on a forest trail=path", "on a _dirt path",
+                       "between the trees:tree"),
+}  # fmt: skip
+OUTSIDE = _phrases("outside=outdoors", "outdoors", preposition="at")
 # Places as the head of a caption.
 PLACE_HEADS: dict[str, tuple[Phrase, ...]] = {
-    "beach": (_place("a sandy beach", "beach", "beach", "", "sandy"), _place("a beach", "beach", "beach", "")),
-    "meadow": (_place("a green field", "field", "field", "", "green"), _place("a meadow", "meadow", "meadow", "")),
-    "snow": (
-        _place("a snowy field", "field", "field", "", "snowy"),
-        _place("a snowy hill", "hill", "hill", "", "snowy"),
-    ),
-    "street": (_place("a city street", "street", "street", "", "city"), _place("a street", "street", "street", "")),
-    "park": (_place("a green park", "park", "park", "", "green"), _place("a park", "park", "park", "")),
-    "lake": (
-        _place("a mountain lake", "lake", "lake", "", "mountain"),
-        _place("a blue lake", "lake", "lake", "", "blue"),
-    ),
-    "room": (_place("a living room", "room", "room", "", "living"), _place("a room", "room", "room", "")),
-    "desert": (_place("a desert", "desert", "desert", ""), _place("a hot desert", "desert", "desert", "", "hot")),
-    "night": (_place("a dark field", "field", "field", "", "dark"), _place("a field", "field", "field", "")),
-    "forest": (_place("a green forest", "forest", "forest", "", "green"), _place("a forest", "forest", "forest", "")),
+    "beach": _phrases("a _sandy beach", "a beach", preposition=""),
+    "meadow": _phrases("a _green field", "a meadow", preposition=""),
+    "snow": _phrases("a _snowy field", "a _snowy hill", preposition=""),
+    "street": _phrases("a _city street", "a street", preposition=""),
+    "park": _phrases("a _green park", "a park", preposition=""),
+    "lake": _phrases("a _mountain lake", "a _blue lake", preposition=""),
+    "room": _phrases("a _living room", "a room", preposition=""),
+    "desert": _phrases("a desert", "a _hot desert", preposition=""),
+    "night": _phrases("a _dark field", "a field", preposition=""),
+    "forest": _phrases("a _green forest", "a forest", preposition=""),
 }
 SKY_PHRASES: dict[str, tuple[Phrase, ...]] = {
-    "clear": (
-        Phrase("on a sunny day", "day", ("day",), "sunny", ("day", "sunny"), weight=3),
-        Phrase("under a blue sky", "sky", ("sky",), "blue", ("sky", "blue"), weight=2),
-        Phrase("in the sunshine", "sunshine", ("sun",)),
-        Phrase("under a clear sky", "sky", ("sky",), "clear", ("sky", "clear")),
-        Phrase("on a bright day", "day", ("day",), "bright", ("day", "sunny")),
-        Phrase("in the sun", "sun", ("sun",)),
-    ),
+    "clear": _phrases("on a _sunny day*3", "under a _blue sky*2", "in the sunshine=sun", "under a _clear sky",
+                      "on a _bright|sunny day", "in the sun"),
     "sunset": (
-        Phrase("at sunset", "sunset", ("sunset",), weight=3),
+        *_phrases("at sunset*3"),
         Phrase("as the sun goes down", "sun", ("sun",), "go down", ("sunset",)),
-        Phrase("under an orange sky", "sky", ("sky",), "orange", ("sky", "orange")),
-        Phrase("in the evening", "evening", ("sunset",)),
-        Phrase("at dusk", "dusk", ("sunset",), weight=0.7),
+        *_phrases("under an _orange sky", "in the evening=sunset", "at dusk=sunset*.7"),
     ),
-    "cloudy": (
-        Phrase("on a cloudy day", "day", ("day",), "cloudy", ("day", "cloudy"), weight=3),
-        Phrase("under a gray sky", "sky", ("sky",), "gray", ("sky", "gray"), weight=1.5),
-        Phrase("on an overcast day", "day", ("day",), "overcast", ("day", "cloudy")),
-        Phrase("under the clouds", "cloud", ("cloud",)),
-    ),
+    "cloudy": _phrases("on a _cloudy day*3", "under a _gray sky*1.5", "on an _overcast|cloudy day",
+                       "under the clouds:cloud"),
     "snowfall": (
-        Phrase("on a cold day", "day", ("day",), "cold", ("day", "cold"), weight=1.5),
+        *_phrases("on a _cold day*1.5"),
         Phrase("while snow is falling", "snow", ("snow",), "fall", ("snow", "fall"), weight=2),
-        Phrase("on a winter day", "day", ("day",), "winter", ("day", "winter"), weight=1.5),
+        *_phrases("on a _winter day*1.5"),
         Phrase("in the falling snow", "snow", ("snow",), "fall", ("snow", "fall")),
     ),
     "night": (
-        Phrase("at night", "night", ("night",), weight=5),
-        Phrase("under the stars", "star", ("star",), weight=2),
+        *_phrases("at night*5", "under the stars:star*2"),
         Phrase("under a starry sky", "sky", ("sky",), "starry", ("star",)),
-        Phrase("in the moonlight", "moonlight", ("moon",)),
-        Phrase("under the moon", "moon", ("moon",)),
+        *_phrases("in the moonlight=moon", "under the moon"),
     ),
     "shade": (),
     "inside": (),
-}
+}  # fmt: skip

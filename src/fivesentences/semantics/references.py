@@ -33,6 +33,11 @@ class References:
         captions: list[int] = self.by_image[self.first[image] :][: self.count[image]].tolist()
         return [caption for caption in captions if caption != without]
 
+    def of_images(self, images: slice) -> NDArray[np.int64]:
+        """Return the captions of some consecutive images, those of the first image first."""
+        last = images.stop - 1
+        return self.by_image[self.first[images.start] : self.first[last] + self.count[last]]
+
     def of_pairs(
         self, captions: NDArray[np.int64], images: NDArray[np.int64], without_own: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,9 +22,10 @@ from fivesentences.paper.claims.effects import (
     over_seeds_and_queries,
     rank_correlation,
 )
-from fivesentences.paper.claims.verdicts import SHARE, Effect, Outcome, Verdict, chance_of, outcome_of, verdict_of
+from fivesentences.paper.claims.verdicts import SHARE, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.text.names import unique
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.plan import Plan
 from fivesentences.study.claims import (
@@ -51,50 +52,9 @@ UNTESTED = {
     "found": "the scale has no judge of right pairs, or no labels",
 }
 Unit = Literal["points", "fraction", ""]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One test of a claim and what was measured.
-
-    Attributes:
-        label: Which runs, in words.
-        effect: The difference or value.
-        outcome: What it says by itself.
-        link: Address of the table or figure that shows its runs, from the page of claims; empty if there is none.
-        kinds: Its runs without their seeds, as the page of runs names them; empty if it tests no runs of its own.
-    """
-
-    label: str
-    effect: Effect
-    outcome: Outcome
-    link: str = ""
-    kinds: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim with its verdict.
-
-    Attributes:
-        paper: File name of its paper.
-        title: Title of the paper.
-        claim: What is stated.
-        verdict: Verdict by the rules of ``verdicts``.
-        cells: Its tests.
-        why: Why it cannot be tested; empty if it can.
-        unit: Unit of effects: "points" of percent, "fraction" or "" for others.
-        smallest: The smallest effect that counts.
-    """
-
-    paper: str
-    title: str
-    claim: Claim
-    verdict: Verdict
-    cells: tuple[Cell, ...]
-    why: str
-    unit: Unit
-    smallest: float
+# One test of a claim: which runs, in words; what was measured; the address of the table or figure that shows its runs
+# ("" if none does), from the page of claims; and its runs without their seeds, as the page of runs names them.
+Tested = tuple[str, Effect, str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -131,23 +91,29 @@ def read_numbers(
     Raises:
         InputError: If a file is damaged.
     """
-    cells = [cell for of_claim in plan.cells_of_claims(scale).values() for cell in of_claim]
+    runs = [run for of_claim in plan.cells_of_claims(scale).values() for cell in of_claim for run in cell.runs]
     return Numbers(
-        read_per_image(per_image, [run for cell in cells if isinstance(cell, RunCell) for run in cell.runs]),
+        read_per_image(per_image, runs),
         Results(read_tidy(tidy[0])) if tidy else None,
-        read_precisions(queries, [run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs]),
+        read_precisions(queries, runs),
         {path.stem: read_frame(path, "ask the judge again") for path in judged},
         {path.stem: read_frame(path, "search for the pairs again") for path in found},
     )
 
 
-def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[Judged]:
+def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any]]:
     """Return every claim with its verdict, in the order of the files.
 
     Args:
         plan: Plan of the scale.
         scale: Its name, or that of its complete form.
         numbers: Measured numbers.
+
+    Returns:
+        For each claim ``paper`` (its file) and ``title``; what ``config/claims`` says of it; ``verdict`` by the rules
+        of ``verdicts``; ``why`` it cannot be tested, if so; ``unit`` of its effects ("points" of percent, "fraction",
+        or "" for others); the ``smallest`` effect that counts; and ``cells``, its tests: ``label``, ``effect``,
+        ``outcome``, ``link`` and ``kinds``, see ``Tested``.
 
     Raises:
         InputError: If a run has no values.
@@ -174,30 +140,29 @@ class _Judge:
             self.shown.append((address, names, exhibit.reads in CONTRASTS))
             self.reading.setdefault(exhibit.reads, address)
 
-    def claim(self, paper: PaperClaims, claim: Claim, made: Sequence[RunCell | MethodCell]) -> Judged:
+    def claim(self, paper: PaperClaims, claim: Claim, made: Sequence[RunCell | MethodCell]) -> dict[str, Any]:
         """A claim with its verdict."""
-        test = claim.test
-        unit, smallest = _unit(test)
+        test, (unit, smallest) = claim.test, _unit(claim.test)
         level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
-        cells, chances = [], []
-        for label, effect, link, kinds in self._effects(test, made):
-            cells.append(Cell(label, effect, outcome_of(effect, test.expect, smallest, level), link, kinds))
-            chances.append(chance_of(effect, test.expect, smallest, level))
-        verdict = verdict_of([cell.outcome for cell in cells], chances)
-        why = ""
-        if not cells:
+        tested = list(self._tested(test, made))
+        outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
+        chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
+        verdict, why = verdict_of(outcomes, chances), ""
+        if not tested:
             why = UNTESTED.get(test.kind, "the scale has no runs that test it")
-        elif verdict == "not testable" and not any(cell.effect.is_repeated for cell in cells):
+        elif verdict == "not testable" and not any(effect.is_repeated for _, effect, _, _ in tested):
             why = "too few seeds"
         elif verdict == "not testable":
-            undecided = all(cell.outcome == "open" for cell in cells)
-            why = "too uncertain" if undecided else "settings disagree or are open"
-        return Judged(paper.name, paper.study.paper, claim, verdict, tuple(cells), why, unit, smallest)
+            why = "too uncertain" if set(outcomes) == {"open"} else "settings disagree or are open"
+        cells = [
+            {"label": label, "effect": asdict(effect), "outcome": outcome, "link": link, "kinds": kinds}
+            for (label, effect, link, kinds), outcome in zip(tested, outcomes, strict=True)
+        ]
+        said = claim.model_dump(mode="json", exclude_defaults=True)
+        about = {"verdict": verdict, "why": why, "unit": unit, "smallest": smallest, "cells": cells}
+        return {"paper": paper.name, "title": paper.study.paper, **said, **about}
 
-    def _effects(
-        self, test: AnyTest, made: Sequence[RunCell | MethodCell]
-    ) -> Iterator[tuple[str, Effect, str, tuple[str, ...]]]:
-        """Label, effect, address of what shows it, and kinds of run of each test of a claim."""
+    def _tested(self, test: AnyTest, made: Sequence[RunCell | MethodCell]) -> Iterator[Tested]:
         match test:
             case RanksTest():
                 yield from self._of_ranks(test)
@@ -209,19 +174,19 @@ class _Judge:
                 for cell in made:
                     effect = self._of_runs(cell) if isinstance(cell, RunCell) else self._of_methods(cell, test)
                     contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
-                    kinds = tuple(dict.fromkeys(map(kind_of, cell.runs)))
-                    yield cell.label, effect, self._link(set(cell.runs), contrasted), kinds
-
-    def _link(self, asked: set[str], contrasted: bool) -> str:
-        """The first table or figure with all of these runs; one of differences only if differences are asked for."""
-        found = (at for at, runs, differences in self.shown if asked <= runs and (contrasted or not differences))
-        return next(found, "")
+                    # The first that has all of these runs; one of differences only if differences are asked for.
+                    links = (
+                        address
+                        for address, runs, differences in self.shown
+                        if runs >= set(cell.runs) and (contrasted or not differences)
+                    )
+                    yield cell.label, effect, next(links, ""), unique(map(kind_of, cell.runs))
 
     def _of_runs(self, cell: RunCell) -> Effect:
-        columns = cell.per_image(self.phi)
+        columns, frames = cell.per_image(self.phi), self.numbers.per_image
         if columns is not None:
-            self._check_images(cell)
-            frames = self.numbers.per_image
+            if not all(frames[run].index.equals(frames[cell.runs[0]].index) for run in cell.runs):
+                raise InputError(f"the runs of {cell.label} were tested on different images; evaluate them again.")
             parts = [
                 term.factor * np.stack([frames[run][column].to_numpy(np.float64) for run in term.runs])
                 for term, column in zip(cell.terms, columns, strict=True)
@@ -235,14 +200,6 @@ class _Judge:
             sides = [float(np.mean(of_term)) for of_term in values]
         return replace(effect, a=sides[0], b=sides[1] if len(sides) > 1 else None)
 
-    def _check_images(self, cell: RunCell) -> None:
-        frames, first = self.numbers.per_image, cell.runs[0]
-        for run in cell.runs:
-            if run not in frames:
-                raise InputError(f"the run '{run}' has no values per image; evaluate it again.")
-            if not frames[run].index.equals(frames[first].index):
-                raise InputError(f"the runs '{first}' and '{run}' were tested on different images; evaluate again.")
-
     def _value(self, run: str, column: ColumnSpec, inference: str = "naive") -> float:
         assert self.numbers.results is not None  # a scale with runs has a table of them
         measure = Measure.of_column(column, self.phi)
@@ -253,12 +210,10 @@ class _Judge:
     def _of_methods(self, cell: MethodCell, test: AnyTest) -> Effect:
         assert isinstance(test, MethodsTest)
         directions = test.direction, test.b_direction or test.direction
-        sides: list[list[pd.Series[float]]] = []
-        for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True):
-            for run in runs:
-                if (run, selection) not in self.numbers.precisions:
-                    raise InputError(f"the run '{run}' has no values of the epoch by '{selection}'; evaluate it again.")
-            sides.append([self.numbers.precisions[run, selection]["mAP", direction] for run in runs])
+        sides: list[list[pd.Series[float]]] = [
+            [self.numbers.precisions[run, selection]["mAP", direction] for run in runs]
+            for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True)
+        ]
         if test.b_role is not None:  # other documents: each seed has one number of either side
             a, b = (np.array([float(frame.mean()) for frame in frames]) for frames in sides)
             return replace(over_seeds((a - b).tolist()), a=float(np.mean(a)), b=float(np.mean(b)))
@@ -266,14 +221,13 @@ class _Judge:
         a, b = (np.stack([frame.reindex(pool).to_numpy(np.float64) for frame in frames]) for frames in sides)
         return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
 
-    def _of_ranks(self, test: RanksTest) -> Iterator[tuple[str, Effect, str, tuple[str, ...]]]:
+    def _of_ranks(self, test: RanksTest) -> Iterator[Tested]:
         """One test per dataset."""
-        if self.numbers.results is None or any(
-            one.phi not in (None, *self.plan.scale.phis) for one in (test.x, test.y)
-        ):
+        known = (None, *self.plan.scale.phis)
+        if self.numbers.results is None or not {test.x.phi, test.y.phi} <= set(known):
             return
         runs = [self.plan.all_runs[name] for name in self.plan.trained_at(self.scale)]
-        for dataset in dict.fromkeys(run.dataset for run in runs):
+        for dataset in unique(run.dataset for run in runs):
             lines = [
                 (run.model_copy(update={"seed": 0}).name, self._value(run.name, test.x), self._value(run.name, test.y))
                 for run in runs
@@ -282,33 +236,30 @@ class _Judge:
             means = pd.DataFrame(lines, columns=["setting", "x", "y"]).groupby("setting", sort=False).mean()
             if len(means) >= FEWEST_SETTINGS:
                 effect = rank_correlation(*(means[side].to_numpy(np.float64) for side in ("x", "y")))
-                yield f"{dataset}, {len(means)} settings", effect, self.reading.get("every_run", ""), ()
+                yield f"{dataset}, {len(means)} settings", effect, self.reading.get("every_run", ""), []
 
-    def _of_judges(self, test: JudgesTest) -> Iterator[tuple[str, Effect, str, tuple[str, ...]]]:
+    def _of_judges(self, test: JudgesTest) -> Iterator[Tested]:
         """One test per judge."""
         for judge, pairs in self.numbers.judged.items():
             kept = pairs if test.pairs == "all" else pairs[~pairs["own"].astype(bool)]
             columns = [_column(pairs, phi) for phi in (test.a, test.b) if phi is not None]
             if judge == NO_PEOPLE or len(kept) < 2 or None in columns:
                 continue
-            values = kept[[*columns, "human"]].astype(np.float64)
-            known = values.notna().all(axis=1)
-            sides = [values.loc[known, column].to_numpy() for column in columns]
-            images = pd.factorize(kept.loc[known, "image_id"])[0]
-            human = values.loc[known, "human"].to_numpy()
+            known = kept.assign(**kept[[*columns, "human"]].astype(np.float64)).dropna(subset=[*columns, "human"])
+            sides = [known[column].to_numpy() for column in columns]
+            images, human = pd.factorize(known["image_id"])[0], known["human"].to_numpy()
             effect = correlation_difference(sides[0], sides[1] if len(sides) > 1 else None, human, images)
-            yield f"{judge.replace('_', ' ')}, {known.sum():,} pairs", effect, self.reading.get("correlations", ""), ()
+            yield f"{judge.replace('_', ' ')}, {len(known):,} pairs", effect, self.reading.get("correlations", ""), []
 
-    def _of_found(self, test: FoundTest) -> Iterator[tuple[str, Effect, str, tuple[str, ...]]]:
+    def _of_found(self, test: FoundTest) -> Iterator[Tested]:
         """One test per judge."""
         for judge, table in self.numbers.found.items():
             searched = table.pivot_table("searched", ["image_id", "caption_id"], "order", sort=False)
-            if not {test.a, test.b} <= set(searched.columns):
-                continue
-            a, b = (np.log10(searched[order].to_numpy(np.float64)) for order in (test.a, test.b))
-            images = pd.factorize(searched.index.get_level_values("image_id"))[0]
-            label = f"{judge.replace('_', ' ')}, {len(searched):,} right pairs"
-            yield label, mean_over_images(b - a, images), self.reading.get("found_positives", ""), ()
+            if {test.a, test.b} <= set(searched.columns):
+                a, b = (np.log10(searched[order].to_numpy(np.float64)) for order in (test.a, test.b))
+                effect = mean_over_images(b - a, pd.factorize(searched.index.get_level_values("image_id"))[0])
+                label = f"{judge.replace('_', ' ')}, {len(searched):,} right pairs"
+                yield label, effect, self.reading.get("found_positives", ""), []
 
 
 def _unit(test: AnyTest) -> tuple[Unit, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,11 +12,11 @@ import pandas as pd
 
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_formatted
-from fivesentences.paper.claims.ledger import Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
 from fivesentences.paper.site.runs import anchor_of
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.markdown import escape_markdown, piped
+from fivesentences.paper.text.names import grouped, unique
 from fivesentences.paper.text.numbers import number, signed
 from fivesentences.storage import replacing, write_json
 
@@ -38,20 +38,19 @@ HOW = (
     "smallest effect that counts, half a percent of the metric's range (3 of 600 points of Rsum).",
     "Verdicts are about this scale: other data, features, sizes and lengths of training than in print.",
 )
-# A claim as it is stored: what `config/claims` says of it, its verdict and its tests.
+# A claim as it is stored, see ``judge_claims``.
 Stored = Mapping[str, Any]
 
 
-def write_claims(found: Sequence[Judged], scale: Scale, site: Site, stem: Path) -> None:
+def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path) -> None:
     """Write ``stem`` with the suffixes .json, .csv, .md and .html.
 
     Args:
-        found: Judged claims, in the order of the files.
+        claims: Claims as ``judge_claims`` returns them.
         scale: Scale at which they were tested.
         site: Site of the scale.
         stem: Path without a suffix.
     """
-    claims = [_stored(one) for one in found]
     counts = counts_of(claims)
     about = {"format": FORMAT, "scale": scale.scale, "counts": counts, "how": list(HOW), "claims": claims}
     write_json(stem.with_suffix(".json"), about)
@@ -93,24 +92,18 @@ def words_for(verdict: Verdict, count: int) -> str:
     return WORDS[verdict][count != 1]
 
 
-def _stored(one: Judged) -> dict[str, Any]:
-    about = {"paper": one.paper, "title": one.title, **one.claim.model_dump(mode="json", exclude_defaults=True)}
-    about |= {"verdict": one.verdict, "why": one.why, "unit": one.unit, "smallest": one.smallest}
-    return about | {"cells": [asdict(cell) for cell in one.cells]}
-
-
 def _csv(claims: Iterable[Stored]) -> str:
     """One line per cell; a claim without cells has one line."""
-    lines = []
-    for claim in claims:
-        about = {key: claim[key] for key in ("paper", "name", "claim", "where")}
-        about["expect"] = claim["test"].get("expect", "more")
-        about["printed"] = "; ".join(f"{size['of']}: {size['size']:g}" for size in claim.get("printed", []))
-        about |= {key: claim[key] for key in ("verdict", "why", "unit", "smallest")}
-        nothing = {"label": "", "outcome": "", "link": "", "effect": {one.name: None for one in fields(Effect)}}
-        for cell in claim["cells"] or [nothing]:
-            of_cell = {"cell": cell["label"], "outcome": cell["outcome"], "link": cell["link"]}
-            lines.append({**about, **of_cell, **cell["effect"]})
+    nothing = {"label": "", "outcome": "", "link": "", "effect": {one.name: None for one in fields(Effect)}}
+    lines = [
+        {key: claim[key] for key in ("paper", "name", "claim", "where")}
+        | {"expect": claim["test"].get("expect", "more")}
+        | {"printed": "; ".join(f"{size['of']}: {size['size']:g}" for size in claim.get("printed", []))}
+        | {key: claim[key] for key in ("verdict", "why", "unit", "smallest")}
+        | {"cell": cell["label"], "outcome": cell["outcome"], "link": cell["link"], **cell["effect"]}
+        for claim in claims
+        for cell in claim["cells"] or [nothing]
+    ]
     frame = pd.DataFrame(lines)
     whole = {column: frame[column].astype("Int64") for column in ("seeds", "queries")}  # not 3.0 where some are missing
     return frame.assign(**whole).to_csv(index=False, lineterminator="\n")
@@ -134,17 +127,14 @@ def _markdown(claims: Sequence[Stored], scale: Scale) -> str:
 
 def _by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Name, title and lines of each paper, as texts."""
-    papers: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for claim in claims:
-        papers.setdefault((claim["paper"], claim["title"]), []).append(line_of(claim))
-    return [(name, title, lines) for (name, title), lines in papers.items()]
+    papers = grouped(claims, lambda claim: (claim["paper"], claim["title"]))
+    return [(name, title, list(map(line_of, some))) for (name, title), some in papers.items()]
 
 
 def line_of(claim: Stored) -> dict[str, Any]:
     """Word a stored claim for a page: its verdict, what is in print, what was found here."""
     verdict = "not testable at this scale" if claim["verdict"] == "not testable" else WORDS[claim["verdict"]][0]
     sizes = claim.get("printed", [])
-    ends = [_size(size) for size in sorted(sizes, key=lambda size: size["size"])]
     return {
         "name": f"{claim['paper']}-{claim['name']}",
         "claim": claim["claim"],
@@ -152,7 +142,7 @@ def line_of(claim: Stored) -> dict[str, Any]:
         "note": claim.get("note", ""),
         "verdict": claim["verdict"],
         "words": verdict + (f" ({claim['why']})" if claim["why"] else ""),
-        "printed": _range(ends),
+        "printed": _range([_size(size) for size in sorted(sizes, key=lambda size: size["size"])]),
         "sizes": [f"{size['of']}: {_size(size)}" for size in sizes],
         "here": _here(claim),
         "power": _power(claim),
@@ -161,9 +151,8 @@ def line_of(claim: Stored) -> dict[str, Any]:
 
 
 def _range(ordered: Sequence[str]) -> str:
-    if not ordered:
-        return ""
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+    """The first and the last of some sizes, once if they are equal; empty if there are none."""
+    return " to ".join(unique([*ordered[:1], *ordered[-1:]]))
 
 
 def _size(size: Mapping[str, Any]) -> str:
@@ -178,10 +167,8 @@ def _here(claim: Stored) -> str:
         return "".join(f"{cell['value']} {cell['interval']}".strip() for cell in cells)
     counts = Counter(cell["outcome"] for cell in cells)
     words = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("open", "open")}
-    said = ", ".join(
-        f"{counts[outcome]} {word[counts[outcome] != 1]}" for outcome, word in words.items() if counts[outcome]
-    )
-    return f"{cells[0]['value']} to {cells[-1]['value']} in {len(cells)} settings: {said}"
+    said = [f"{counts[outcome]} {word[counts[outcome] != 1]}" for outcome, word in words.items() if counts[outcome]]
+    return f"{cells[0]['value']} to {cells[-1]['value']} in {len(cells)} settings: {', '.join(said)}"
 
 
 def _decimals(claim: Stored) -> int:
@@ -191,12 +178,9 @@ def _decimals(claim: Stored) -> int:
 def _power(claim: Stored) -> str:
     """The effect that would have been seen, where nothing was found."""
     known = [cell["effect"]["detectable"] for cell in claim["cells"] if cell["outcome"] != "holds"]
-    sizes = sorted(size for size in known if size is not None)
-    if not sizes:
-        return ""
-    first, last = (number(size, _decimals(claim)) for size in (sizes[0], sizes[-1]))
-    size = first if first == last else f"{first} to {last}, by setting,"
-    return f"An effect of {size} would have been seen with a power of 80%."
+    sizes = _range([number(size, _decimals(claim)) for size in sorted(size for size in known if size is not None)])
+    by_setting = ", by setting," if " to " in sizes else ""
+    return f"An effect of {sizes}{by_setting} would have been seen with a power of 80%." if sizes else ""
 
 
 def _cell(cell: Mapping[str, Any], claim: Stored) -> dict[str, Any]:
@@ -210,11 +194,9 @@ def _cell(cell: Mapping[str, Any], claim: Stored) -> dict[str, Any]:
         "label": cell["label"],
         "link": cell["link"],
         "runs": [f"../runs/index.html#{anchor_of(kind)}" for kind in cell["kinds"]],
-        "a": number(effect["a"], decimals),
-        "b": number(effect["b"], decimals),
+        **{name: number(effect[name], decimals) for name in ("a", "b", "detectable")},
         "value": show(effect["value"], decimals),
         "interval": interval,
         "over": f"{effect['over']} ({', '.join(counts)})" if counts else effect["over"],
-        "detectable": number(effect["detectable"], decimals),
         "outcome": cell["outcome"],
     }

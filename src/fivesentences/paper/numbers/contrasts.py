@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.contrasts import read_contrasts
+from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.metrics.crossed import CrossedDifference
-from fivesentences.study.exhibits import Summed
-from fivesentences.study.expand import Contrast
+from fivesentences.study.expand import Contrast, SubspaceContrast
+
+AnyContrast = TypeVar("AnyContrast", Contrast, SubspaceContrast)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,34 +31,45 @@ class Difference(CrossedDifference):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A contrast that the scale makes, and what was measured."""
+class Measured(Generic[AnyContrast]):
+    """A contrast that the scale makes, and what was measured.
 
-    contrast: Contrast
-    metrics: Mapping[Summed, Difference]
+    Attributes:
+        contrast: The contrast.
+        metrics: By metric; in category retrieval by (metric, direction).
+        images: Test images, or test documents of all seeds together.
+        per_seed: Test documents of each seed.
+        same_queries: Whether all seeds have the same ones.
+    """
+
+    contrast: AnyContrast
+    metrics: Mapping[Any, Difference]
+    images: int
+    per_seed: Sequence[int]
+    same_queries: bool
 
 
 @dataclass(frozen=True)
-class Contrasts:
+class Contrasts(Generic[AnyContrast]):
     """What was measured of the contrasts of a table or figure, in their order.
 
     Attributes:
         of: The contrasts that the scale makes.
-        phi: The phi of Nsum; empty if none is made.
+        phi: The phi of Nsum; empty if none is made, or they are of category retrieval.
         resamples: Draws of the bootstrap.
     """
 
-    of: Sequence[Measured] = ()
+    of: Sequence[Measured[AnyContrast]] = ()
     phi: str = ""
     resamples: int = 0
 
 
-def measured_contrasts(contrasts: Sequence[Contrast], numbers: Sequence[Path], where: str) -> Contrasts:
+def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path], where: str) -> Contrasts[AnyContrast]:
     """What a file of contrasts says of those that the scale makes.
 
     Args:
         contrasts: All contrasts of the table or figure.
-        numbers: The file that the rule ``contrast_runs`` wrote; none if the scale makes no contrast.
+        numbers: The file that the rule of the contrasts wrote; none if the scale makes no contrast.
         where: The table or figure, for a message.
 
     Raises:
@@ -66,29 +78,27 @@ def measured_contrasts(contrasts: Sequence[Contrast], numbers: Sequence[Path], w
     made = [contrast for contrast in contrasts if contrast.is_made]
     if not made:
         return Contrasts()
-    found = read_contrasts(numbers[0])
-    known = {(tuple(one["a"]), tuple(one["b"])): one for one in found["contrasts"]}
+    in_categories = isinstance(made[0], SubspaceContrast)
+    found = read_contrasts(numbers[0], FORMAT_OF_CATEGORIES if in_categories else FORMAT)
+    known = {
+        _key(one["a"], one["b"], one.get("a_selection"), one.get("b_selection")): one for one in found["contrasts"]
+    }
     measured = []
     for contrast in made:
-        one = one_of(known, contrast.runs, (), numbers[0], where)
-        measured.append(Measured(contrast, {name: Difference(**values) for name, values in one["metrics"].items()}))
-    return Contrasts(measured, found["phi"], found["resamples"])
+        a, b = contrast.runs
+        one = known.get(_key(a, b, *(getattr(row, "selection", None) for row in (contrast.a, contrast.b))))
+        if one is None:
+            what = f"the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it"
+            raise InputError(what, where=numbers[0], cure="make it again")
+        metrics = one["metrics"]
+        if in_categories:
+            metrics = {(metric, side): of_side for metric, sides in metrics.items() for side, of_side in sides.items()}
+        differences = {metric: Difference(**values) for metric, values in metrics.items()}
+        measured.append(
+            Measured(contrast, differences, one["images"], one.get("per_seed", ()), one.get("same_queries", True))
+        )
+    return Contrasts(measured, found.get("phi", ""), found["resamples"])
 
 
-def one_of(
-    known: Mapping[tuple[Any, ...], Mapping[str, Any]],
-    runs: tuple[Sequence[str], Sequence[str]],
-    further: tuple[str, ...],
-    file: Path,
-    where: str,
-) -> Mapping[str, Any]:
-    """Look up a contrast by the runs of both sides and what else tells it from others.
-
-    Raises:
-        InputError: If it is not in the file; ``where`` names the table or figure.
-    """
-    a, b = runs
-    found = known.get((tuple(a), tuple(b), *further))
-    if found is None:
-        raise InputError(f"{file}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again.")
-    return found
+def _key(a: Sequence[str], b: Sequence[str], *selections: str | None) -> tuple[Any, ...]:
+    return tuple(a), tuple(b), selections

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from fivesentences.config.scales import Scale
@@ -70,8 +69,3 @@ def made_at(
     for fraction in fractions:
         if fraction not in left_out.fractions:
             yield from ((fraction, loss) for loss in shown)
-
-
-def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean of some values, and their sample standard deviation if there are several."""
-    return fmean(values), stdev(values) if len(values) > 1 else None

@@ -1,8 +1,8 @@
-"""Looking up single values in the tidy table of all runs."""
+"""Looking up single values in the tidy table of all runs, and whether they may be compared with published ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +10,14 @@ import pandas as pd
 
 from fivesentences.config.metrics import metric_of
 from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.errors import InputError
-from fivesentences.study.exhibits import ColumnSpec
+from fivesentences.paper.text.names import with_details
+from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import galleries_of, members_of
 
-TEXTS = (
-    *("run", "split", "tie_rule", "inference"),
-    *("metric", "direction", "formula", "ground_truth", "style", "phi"),
-)
-NEEDED = (*TEXTS, "images", "captions", "labels", "m", "value")
+TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style", "phi")
 
 
 @dataclass(frozen=True)
@@ -50,64 +50,44 @@ class Measure:
         return cls(column.metric, direction, column.formula, column.ground_truth, column.m, column.style, phi)
 
     def __str__(self) -> str:
-        rule = "ranks" if self.metric == "ASP" else "formula"
-        details = [self.formula and f"{self.formula} {rule}", self.ground_truth and f"own items {self.ground_truth}"]
-        details += [f"m {self.m}" if self.m else "", self.style and f"style {self.style}", self.phi]
-        named = ", ".join(detail for detail in details if detail)
-        return f"{self.metric} {self.direction}".strip() + (f" ({named})" if named else "")
+        formula = self.formula and f"{self.formula} {'ranks' if self.metric == 'ASP' else 'formula'}"
+        own, m = self.ground_truth and f"own items {self.ground_truth}", f"m {self.m}" if self.m else ""
+        style = self.style and f"style {self.style}"
+        return with_details(f"{self.metric} {self.direction}".strip(), formula, own, m, style, self.phi)
 
 
 def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
     """The columns that a scale can fill: it evaluates with their phi, which no other column has that names none."""
-    named = [column for column in columns if column.phi is None or column.phi in scale.phis]
-    by_scale = {Measure.of_column(column, scale.evaluation_phi) for column in named if column.phi is None}
+    by_scale = {Measure.of_column(column, scale.evaluation_phi) for column in columns if column.phi is None}
     return [
         column
-        for column in named
-        if column.phi is None or Measure.of_column(column, scale.evaluation_phi) not in by_scale
+        for column in columns
+        if column.phi is None
+        or (column.phi in scale.phis and Measure.of_column(column, scale.evaluation_phi) not in by_scale)
     ]
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """What a run was tested on; ``labels`` says whether its images have labels, which PMRP needs."""
-
-    images: int
-    captions: int
-    tie_rule: str
-    labels: bool
 
 
 class Results:
     """Values of runs, from the tidy table (one row per value) that the evaluation collects.
 
     Args:
-        frame: The tidy table; columns as in ``NEEDED`` (others are ignored). Only values of the test split count.
-
-    Raises:
-        InputError: If a column is missing, or a run has two values of one measure.
+        frame: The tidy table, see ``evaluation.tidy``. Only values of the test split count.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        missing = [column for column in NEEDED if column not in frame.columns]
-        if missing:
-            raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
-        self._values: dict[tuple[str, str, Measure], float] = {}
-        self._galleries: dict[str, Gallery] = {}
         kept = frame.reindex(columns=["run", "kept_epoch"]).drop_duplicates().dropna()
         self._kept_epochs = dict(zip(kept["run"].astype(str), kept["kept_epoch"].astype(int), strict=True))
-        frame = frame.loc[frame["split"] == "test", list(NEEDED)]
+        frame = frame[frame["split"] == "test"]
+        # Parquet may give empty texts back as nulls.
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
+        self._values: dict[tuple[str, str, Measure], float] = {}
+        self._galleries: dict[str, Any] = {}
         line: Any  # a named tuple, which pandas-stubs does not know by its columns
         for line in frame.assign(m=frame["m"].fillna(0).astype(int)).itertuples(index=False):
             details = (line.formula, line.ground_truth, line.m, line.style, line.phi)
             measure = Measure(line.metric, line.direction, *(details if metric_of(line.metric).needs_phi else ()))
-            if (line.run, line.inference, measure) in self._values:
-                raise InputError(f"the table of results has two values of {measure} for the run '{line.run}'.")
             self._values[line.run, line.inference, measure] = float(line.value)
-            gallery = Gallery(int(line.images), int(line.captions), line.tie_rule, bool(line.labels))
-            if self._galleries.setdefault(line.run, gallery) != gallery:
-                raise InputError(f"the run '{line.run}' was tested on two galleries; evaluate it again.")
+            self._galleries[line.run] = line
 
     def value(self, run: str, measure: Measure, inference: str = "naive") -> float:
         """One number.
@@ -115,13 +95,11 @@ class Results:
         Raises:
             InputError: If the run has no such value, or it is NaN.
         """
-        value = self._values.get((run, inference, measure))
-        if value is None:
-            what = "has no results at all" if run not in self._galleries else f"has no value of {measure}"
-            by = "" if inference == "naive" else f" by the inference method {inference}"
-            raise InputError(f"the run '{run}' {what}{by}; evaluate it again before making tables.")
+        value = self._values.get((run, inference, measure), float("nan"))
         if value != value:
-            raise InputError(f"the run '{run}' has NaN as its {measure}; evaluate it again before making tables.")
+            what = "no results at all" if run not in self._galleries else f"no value of {measure}"
+            by = "" if inference == "naive" else f" by the inference method {inference}"
+            raise InputError(f"the run '{run}' has {what}{by}; evaluate it again before making tables.")
         return value
 
     def over_directions(self, run: str, measure: Measure) -> float:
@@ -140,8 +118,8 @@ class Results:
         Raises:
             InputError: If there is none.
         """
-        found: Mapping[int, None] = {
-            other.m: None
+        found = {
+            other.m
             for name, inference, other in self._values
             if (name, inference) == (run, "naive") and replace(other, m=measure.m) == measure
         }
@@ -153,8 +131,8 @@ class Results:
         """The epoch whose weights a run kept, if that is known."""
         return self._kept_epochs.get(run)
 
-    def gallery(self, run: str) -> Gallery:
-        """What a run was tested on.
+    def gallery(self, run: str) -> Any:
+        """What a run was tested on: a line with ``images``, ``captions``, ``tie_rule`` and ``labels``.
 
         Raises:
             InputError: If the run has no results.
@@ -162,3 +140,28 @@ class Results:
         if run not in self._galleries:
             raise InputError(f"the run '{run}' has no results at all; evaluate it again before making tables.")
         return self._galleries[run]
+
+    def have_labels(self, row: Row) -> bool:
+        """True if all images that a row was tested on have labels."""
+        return all(self.gallery(run.name).labels for run in row.runs)
+
+
+def differing_settings(
+    row: Row, setting: PublishedSetting | None, results: Results, measure: Measure | None = None
+) -> list[str]:
+    """In what a row differs from the paper: dataset, features, gallery size and, for a semantic measure, phi.
+
+    Without a measure phi is not considered. An empty list means that a difference may be taken.
+    """
+    if setting is None:
+        return ["dataset"]  # the study does not say, so nothing may be compared
+    read = {member.features.stem for run in row.runs for member in members_of(run)}
+    images, galleries = setting.images_of(row.role, row.folds), galleries_of(row.folds)
+    sizes = {results.gallery(run.name).images // galleries for run in row.runs}
+    differs = {
+        "dataset": row.dataset != setting.of_role("dataset", row.role),
+        "features": read - {setting.features_of(row.role, row.features)},
+        "gallery size": images is not None and sizes - {images},
+        "phi": measure is not None and measure.phi and measure.phi not in as_list(setting.phi),
+    }
+    return [what for what, other in differs.items() if other]

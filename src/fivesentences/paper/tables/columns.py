@@ -9,7 +9,7 @@ from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Column
 from fivesentences.paper.text.labels import phi_label
-from fivesentences.paper.text.names import DIRECTIONS
+from fivesentences.paper.text.names import DIRECTIONS, with_details
 from fivesentences.study.exhibits import ColumnSpec
 from fivesentences.study.study import Study
 
@@ -32,11 +32,11 @@ def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
 
 def column_label(measure: Measure, study: Study) -> str:
     """All headings of a column in one, such as ``N@1 (CIDEr) i2t``."""
-    named = phi_label(study, measure.phi) + (", paper" if measure.formula == "paper" else "")
     heading = measure.metric if measure.metric == "ASP" else _heading(measure, study)
     if metric_of(measure.metric).is_hubness:
         heading = f"N₁ {heading}"
-    return f"{heading}{f' ({named})' if named else ''} {measure.direction}".strip()
+    paper = "paper" if measure.formula == "paper" else ""
+    return f"{with_details(heading, phi_label(study, measure.phi), paper)} {measure.direction}".strip()
 
 
 def published_value(row: PublishedRow, column: ColumnSpec, measure: Measure) -> float | None:
@@ -59,8 +59,8 @@ def _family(measure: Measure, study: Study) -> str:
     metric = metric_of(measure.metric)
     if not metric.needs_phi or metric.name == "ASP":
         return metric.family
-    formula = ", formula of the paper" if measure.formula == "paper" else ""
-    return f"{metric.family} ({phi_label(study, measure.phi)}{formula})"
+    formula = "formula of the paper" if measure.formula == "paper" else ""
+    return with_details(metric.family, phi_label(study, measure.phi), formula)
 
 
 def _heading(measure: Measure, study: Study) -> str:
@@ -69,8 +69,6 @@ def _heading(measure: Measure, study: Study) -> str:
         return phi_label(study, measure.phi)
     if heading := metric_of(measure.metric).heading:
         return heading
-    details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]
-    removed = measure.ground_truth == "removed" and not measure.m
-    details.append("own removed" if removed else "")
-    named = ", ".join(detail for detail in details if detail)
-    return measure.metric + (f" ({named})" if named else "")
+    removed = "own removed" if measure.ground_truth == "removed" and not measure.m else ""
+    relevant = f"m = {measure.m}" if measure.m else ""
+    return with_details(measure.metric, relevant, "any" if measure.style == "vse_recall" else "", removed)

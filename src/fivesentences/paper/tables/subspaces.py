@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
 
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.numbers.subspaces import SubspaceResults, published_of, published_value
-from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, mark_best
-from fivesentences.paper.text.names import DIRECTIONS
+from fivesentences.paper.numbers.subspaces import SubspaceResults
+from fivesentences.paper.tables.table import COMPARED, Cell, Column, Group, Table, TableRow, csv_of, mark_best
+from fivesentences.paper.text.names import DIRECTIONS, grouped
 from fivesentences.paper.text.subspace_notes import (
     epoch_of,
     notes_on_divisions,
@@ -24,138 +21,91 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_subspace_seeds,
     place_of,
 )
-from fivesentences.study.exhibits import SubspaceTable
+from fivesentences.study.exhibits import SubspaceMeasure, SubspaceTable
 from fivesentences.study.expand import SubspaceRow
 
-# Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
-CSV = (
-    *((key, "") for key in ("role", "documents", "division", "row", "method", "selection", "published_row")),
-    *((key, "") for key in ("metric", "direction")),
-    ("mean", "value"),
-    ("spread", "spread"),
-    ("seeds", "count"),
-    ("published", "published"),
-    ("difference", "difference"),
-)
+KEYS = ("role", "documents", "division", "row", "method", "selection", "published_row", "metric", "direction")
 DECIMALS = 3
-STUB = ("Method", "Epoch")
 HEADINGS = {"mAP@100 possible": "mAP@100 of possible"}
 SIDES = DIRECTIONS | {"mean": "mean"}
 
 
 def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Path]) -> Table:
     """Fill the table from the metrics of its runs."""
-    return _SubspaceTableMaker(
-        spec, context, context.subspace_rows(spec), SubspaceResults(numbers), context.published_rows(spec)
-    ).table
+    study, setting, results = context.study, spec.published_setting, SubspaceResults(numbers)
+    rows, published = context.subspace_rows(spec), context.published_rows(spec)
+    made = [row for row in rows if row.runs]
+    columns = tuple(
+        Column((heading, SIDES[one.direction]), f"{heading} {one.direction}", one.model_dump())
+        for one in spec.columns
+        for heading in [HEADINGS.get(one.metric, one.metric)]
+    )
 
-
-@dataclass(frozen=True)
-class _SubspaceTableMaker:
-    """One table at one scale, with everything that it is filled from."""
-
-    spec: SubspaceTable
-    context: Context
-    rows: Sequence[SubspaceRow]
-    results: SubspaceResults
-    published: Mapping[str, PublishedRow]
-
-    @property
-    def table(self) -> Table:
-        context, groups = self.context, []
-        for rows in self.groups.values():
-            first = rows[0]
-            keys = {"role": first.role, "documents": str(first.documents), "division": first.division}
-            ours = mark_best([self.our_row(row) for row in rows], self.columns, DECIMALS)
-            alone = [self.published_only_row(row, first) for row in self.alone(rows)]
-            groups.append(Group(place_of(first, context.study), keys, (*ours, *alone)))
-        return Table(*context.texts(self.spec), STUB, self.columns, tuple(groups), self.notes, DECIMALS, CSV)
-
-    @cached_property
-    def made(self) -> list[SubspaceRow]:
-        """The rows that the scale makes."""
-        return [row for row in self.rows if row.runs]
-
-    @cached_property
-    def groups(self) -> dict[tuple[str, str], list[SubspaceRow]]:
-        """The rows that the scale makes, by role and division."""
-        groups: dict[tuple[str, str], list[SubspaceRow]] = {}
-        for row in self.made:
-            groups.setdefault((row.role, row.division), []).append(row)
-        return groups
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        columns = []
-        for measure in self.spec.columns:
-            heading, side = HEADINGS.get(measure.metric, measure.metric), SIDES[measure.direction]
-            columns.append(Column((heading, side), f"{heading} {measure.direction}", measure.model_dump()))
-        return tuple(columns)
-
-    def our_row(self, row: SubspaceRow) -> TableRow:
-        """A row of ours, with the published values beside it."""
-        beside, same = self.beside(row), self.is_comparable(row)
-        cells = []
-        for measure in self.spec.columns:
-            values = self.results.values(row, measure.key)
-            mean, spread = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-            published = None if beside is None else published_value(beside, measure)
-            difference = mean - published if same and published is not None else None
-            cells.append(Cell(mean, spread, count=len(values), published=published, difference=difference))
-        keys = {"method": row.method, "selection": row.selection if row.spec.iterative else ""}
-        return TableRow(
-            "ours", (row.label, epoch_of(row)), keys, "" if beside is None else beside.row, same, tuple(cells)
-        )
-
-    def published_only_row(self, row: PublishedRow, beside: SubspaceRow) -> TableRow:
-        """A row of the paper's, below rows of ours."""
-        cells = tuple(Cell(published=published_value(row, measure)) for measure in self.spec.columns)
-        keys = {"method": row.method, "selection": ""}
-        return TableRow("published", (row.label, ""), keys, row.row, self.is_comparable(beside), cells)
-
-    def is_comparable(self, row: SubspaceRow) -> bool:
-        """Whether differences to published values may be taken."""
-        return self.spec.published_setting is not None and self.spec.published_setting.is_that_of(
-            row.role, row.documents, row.division
-        )
-
-    def beside(self, row: SubspaceRow) -> PublishedRow | None:
-        """The published row of a row of ours.
-
-        Raises:
-            InputError: If the study names one that the paper does not have for that role.
-        """
-        if row.published is None:
-            return None
-        found = published_of(self.published, row.published, row.role)
-        if found is None:
-            raise InputError(
-                f"{self.context.where(self.spec)} names the published row '{row.published}' of the role "
-                f"'{row.role}', but the table has only: {', '.join(self.published)}."
-            )
+    def beside(row: SubspaceRow) -> PublishedRow | None:
+        """The published row of a row of ours; the study names it, so the paper must have it for that role."""
+        found = published.of_role(row.published, row.role) if row.published else None
+        if row.published and found is None:
+            which, known = f"'{row.published}' of the role '{row.role}'", ", ".join(published)
+            raise InputError(f"{context.where(spec)} names the published row {which}, but the table has only: {known}.")
         return found
 
-    def alone(self, rows: Sequence[SubspaceRow]) -> list[PublishedRow]:
+    def is_comparable(row: SubspaceRow) -> bool:
+        return setting is not None and setting.is_that_of(row.role, row.documents, row.division)
+
+    def our_row(row: SubspaceRow) -> TableRow:
+        theirs, same = beside(row), is_comparable(row)
+        cells = tuple(
+            Cell.over_seeds(results.values(row, one.key), _published_value(theirs, one) if theirs else None, same)
+            for one in spec.columns
+        )
+        keys = {"method": row.method, "selection": row.selection if row.spec.iterative else ""}
+        return TableRow("ours", (row.label, epoch_of(row)), keys, theirs.row if theirs else "", same, cells)
+
+    def without_ours(of_group: Sequence[SubspaceRow]) -> list[PublishedRow]:
         """The published rows that stand below a group without a row of ours."""
-        if not any(row.published for row in rows):
+        named = {row.published for row in of_group}
+        if not any(named):
             return []
-        first, beside = rows[0], {row.published for row in rows}
-        left_out = [row for row in self.rows if (row.role, row.division) == (first.role, first.division)]
-        numbers = {*self.spec.also_published, *(row.published for row in left_out if row.published)} - beside
-        found = [published_of(self.published, str(number), first.role) for number in numbers]
-        order = list(self.published)
+        left_out = {row.published for row in rows if _place(row) == _place(of_group[0]) and row.published}
+        role = of_group[0].role
+        found = [published.of_role(number, role) for number in {*spec.also_published, *left_out} - named]
+        order = list(published)
         return sorted((row for row in found if row is not None), key=lambda row: order.index(row.row))
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the divisions, the metrics, the published values and what is missing, and the study's own."""
-        spec, study, notes = self.spec, self.context.study, []
-        if self.made:
-            notes = notes_on_divisions(self.made, self.results, study) + notes_on_inputs(self.made, study)
-            notes += notes_on_measures(spec.columns)
-            notes += notes_on_subspace_seeds(self.made)
-            beside = [(row, found) for row in self.made if (found := self.beside(row)) is not None]
-            alone = [row for rows in self.groups.values() for row in self.alone(rows)]
-            notes += notes_on_published(beside, alone, spec.published_setting, study)
-            notes.append("Bold: the best mean of our rows within a group, as shown.")
-        return (*notes, *notes_on_left_out(self.rows, self.context.scale.scale, study), *spec.notes)
+    groups, alone = [], []
+    for of_group in grouped(made, _place).values():
+        first, theirs = of_group[0], without_ours(of_group)
+        ours = mark_best([our_row(row) for row in of_group], columns, DECIMALS)
+        below = [
+            TableRow(
+                "published",
+                (row.label, ""),
+                {"method": row.method, "selection": ""},
+                row.row,
+                is_comparable(first),
+                tuple(Cell(published=_published_value(row, one)) for one in spec.columns),
+            )
+            for row in theirs
+        ]
+        keys = {"role": first.role, "documents": str(first.documents), "division": first.division}
+        groups.append(Group(place_of(first, study), keys, (*ours, *below)))
+        alone += theirs
+    notes = []
+    if made:
+        shown = [(row, found) for row in made if (found := beside(row)) is not None]
+        notes += notes_on_divisions(made, results, study) + notes_on_inputs(made, study)
+        notes += notes_on_measures(spec.columns) + notes_on_subspace_seeds(made)
+        notes += notes_on_published(shown, alone, setting, study)
+        notes.append("Bold: the best mean of our rows within a group, as shown.")
+    notes += [*notes_on_left_out(rows, context.scale.scale, study), *spec.notes]
+    texts, stub = context.texts(spec), ("Method", "Epoch")
+    return Table(*texts, stub, columns, tuple(groups), tuple(notes), DECIMALS, csv_of(KEYS, COMPARED))
+
+
+def _place(row: SubspaceRow) -> tuple[str, str]:
+    return row.role, row.division
+
+
+def _published_value(row: PublishedRow, measure: SubspaceMeasure) -> float | None:
+    """What a published row has of a measure; the mean of both directions is called avg there."""
+    return row.values.get(("avg" if measure.direction == "mean" else measure.direction, measure.metric))

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from statistics import fmean, stdev
+from typing import Literal, NamedTuple
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -19,6 +20,7 @@ from fivesentences.storage import write_json
 
 RowKind = Literal["ours", "published"]
 Keys = Mapping[str, str | int | float]
+COMPARED = {"mean": "value", "spread": "spread", "seeds": "count", "published": "published", "difference": "difference"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,13 @@ class Cell:
     difference: float | None = None
     best: bool = False
 
+    @classmethod
+    def over_seeds(cls, values: Sequence[float], published: float | None = None, comparable: bool = False) -> Cell:
+        """The mean of one value per seed; ``comparable``: whether the published value was measured in the same way."""
+        mean, spread = fmean(values), stdev(values) if len(values) > 1 else None
+        difference = mean - published if comparable and published is not None else None
+        return cls(mean, spread, count=len(values), published=published, difference=difference)
+
 
 @dataclass(frozen=True)
 class TableRow:
@@ -95,8 +104,7 @@ class Group:
     rows: tuple[TableRow, ...]
 
 
-@dataclass(frozen=True)
-class ShownCell:
+class ShownCell(NamedTuple):
     """A cell as a reader sees it: a number, and its uncertainty in small type beside it."""
 
     text: str
@@ -104,8 +112,7 @@ class ShownCell:
     best: bool = False
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line as a reader sees it; below a row of ours stand the published values and the differences, if any."""
 
     kind: Literal["ours", "published", "difference"]
@@ -164,18 +171,14 @@ class Table:
     def lines(self, row: TableRow) -> list[Line]:
         """A row of this table as one line, and below it the published values and the differences, if any."""
         cells = list(zip(row.cells, self.digits, strict=True))
-        published = tuple(ShownCell(number(cell.published, digits)) for cell, digits in cells)
-        source = "published" if row.same_data else "published, other data"
+        blank, source = ("",) * (len(self.stub) - 1), "published" if row.same_data else "published, other data"
+        theirs = tuple(ShownCell(number(cell.published, digits)) for cell, digits in cells)
         if row.kind == "published":
-            return [Line("published", (*row.labels[:-1], source), published)]
-        ours = (
-            ShownCell(number(cell.value, digits) or UNDEFINED, uncertainty(cell, digits), cell.best)
-            for cell, digits in cells
-        )
+            return [Line("published", (*row.labels[:-1], source), theirs)]
+        ours = (ShownCell(number(one.value, at) or UNDEFINED, uncertainty(one, at), one.best) for one, at in cells)
         lines = [Line("ours", row.labels, tuple(ours))]
-        blank = ("",) * (len(self.stub) - 1)
         if any(cell.published is not None for cell in row.cells):
-            lines.append(Line("published", (*blank, source), published))
+            lines.append(Line("published", (*blank, source), theirs))
         if any(cell.difference is not None for cell in row.cells):
             differences = tuple(ShownCell(signed(cell.difference, digits)) for cell, digits in cells)
             lines.append(Line("difference", (*blank, "ours minus published"), differences))
@@ -183,13 +186,13 @@ class Table:
 
     def tidy(self) -> pd.DataFrame:
         """One line per cell, numbers unrounded: what the CSV holds."""
-        lines: list[dict[str, Any]] = []
+        lines = []
         for group in self.groups:
             for row in group.rows:
+                about = {**group.keys, **row.keys, "row": row.kind, "published_row": row.published_row}
                 for column, cell in zip(self.columns, row.cells, strict=True):
-                    keys = {**group.keys, **row.keys, **column.keys}
-                    keys |= {"row": row.kind, "published_row": row.published_row}
-                    lines.append({name: getattr(cell, of) if of else keys[name] for name, of in self.csv})
+                    keys = {**about, **column.keys}
+                    lines.append([getattr(cell, of) if of else keys[name] for name, of in self.csv])
         return pd.DataFrame(lines, columns=[name for name, _ in self.csv])
 
     def write(self, path: Path | str) -> None:
@@ -209,6 +212,11 @@ class Table:
             raise InputError(f"{path}: this is not a table of this version ({error.error_count()} mistakes).") from None
 
 
+def csv_of(keys: Sequence[str], values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Columns of a CSV: keys of group, row and column, then values by the attributes of a cell."""
+    return (*((key, "") for key in keys), *values.items())
+
+
 def digits_of(columns: Sequence[Column], decimals: int) -> list[int]:
     """Digits shown after the point in each column of a table that shows so many by default."""
     return [decimals if column.decimals is None else column.decimals for column in columns]
@@ -225,22 +233,16 @@ def uncertainty(cell: Cell, decimals: int) -> str:
 
 def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int) -> list[TableRow]:
     """Mark the best values of every column, rounded as shown; a single value is not marked."""
-    best: list[float | None] = []
-    digits = digits_of(columns, decimals)
-    for index, (column, places) in enumerate(zip(columns, digits, strict=True)):
-        shown = [round(row.cells[index].value or 0.0, places) for row in rows if row.cells[index].value is not None]
-        known = len(shown) > 1 and column.better != "neither"
-        best.append((min if column.better == "lower" else max)(shown) if known else None)
-    return [
-        replace(
-            row,
-            cells=tuple(
-                replace(cell, best=cell.value is not None and round(cell.value, places) == top)
-                for cell, top, places in zip(row.cells, best, digits, strict=True)
-            ),
-        )
-        for row in rows
-    ]
+    marked = [list(row.cells) for row in rows]
+    for at, (column, digits) in enumerate(zip(columns, digits_of(columns, decimals), strict=True)):
+        values = [row.cells[at].value for row in rows]
+        shown = [None if value is None else round(value, digits) for value in values]
+        known = [value for value in shown if value is not None]
+        if len(known) > 1 and column.better != "neither":
+            top = (min if column.better == "lower" else max)(known)
+            for cells, value in zip(marked, shown, strict=True):
+                cells[at] = replace(cells[at], best=value == top)
+    return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
 
 
 def spans(headings: Sequence[str]) -> list[tuple[str, int]]:

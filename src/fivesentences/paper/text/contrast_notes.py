@@ -1,19 +1,19 @@
-"""What contrasts of runs are called, and the sentences below a table or figure of them."""
+"""What contrasts are called, and the sentences below a table or figure of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.paper.numbers.contrasts import Contrasts, Measured
+from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Measured
 from fivesentences.paper.text.labels import loss_in_words, phi_label
-from fivesentences.paper.text.names import listed, unique
+from fivesentences.paper.text.names import grouped, listed, unique
 from fivesentences.paper.text.numbers import MINUS
-from fivesentences.paper.text.run_notes import training_in_words
+from fivesentences.paper.text.run_notes import FEW, training_in_words
+from fivesentences.paper.text.subspace_notes import epoch_of, place_of, same_epoch
 from fivesentences.study.exhibits import Summed
-from fivesentences.study.expand import AnyLine, Contrast, Paired, Row
+from fivesentences.study.expand import Contrast, Row, SubspaceContrast
 from fivesentences.study.study import Study
 
-FEW = 4  # up to so many things are listed; more are counted
 METRICS: dict[Summed, str] = {
     "Rsum": "Rsum",
     "Nsum": "Nsum",
@@ -23,100 +23,126 @@ METRICS: dict[Summed, str] = {
 }
 
 
-def setting_in_words(contrast: Contrast, study: Study) -> str:
-    """What both sides have in common: model, dataset, training captions, epochs and batches."""
+def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
+    """What may tell rows of runs apart beside their losses: value, words, and words for what the scale decides."""
+    captions = [f"{100 * row.fraction:g}% of the training captions" if row.fraction < 1 else "all training captions"]
+    if (count := row.captions_per_image) is not None:
+        captions.append(f"{count} caption{'s' if count > 1 else ''} per training image")
+    batches = training_in_words(None, row.one_caption_per_image)
+    return [
+        (row.model, study.label_of(row.model), ""),
+        (row.features, study.label_of(row.features) if row.features else "", "the scale’s features"),
+        ((row.fraction, row.captions_per_image), ", ".join(captions), ""),
+        (row.epochs, "".join(training_in_words(row.epochs, None)), "the scale’s epochs"),
+        (row.one_caption_per_image, "".join(batches), "batches as the scale says"),
+    ]
+
+
+def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str:
+    """What both sides have in common: model, data and length of training; or documents, division and epoch."""
+    if isinstance(contrast, SubspaceContrast):
+        return ", ".join(filter(None, [place_of(contrast.a, study), same_epoch((contrast.a, contrast.b))]))
     a, b = contrast.a, contrast.b
     dataset = study.label_of(a.role if a.dataset is None else a.dataset)
     played = "" if a.dataset in (None, a.role) else f" in the role of {study.label_of(a.role)}"
-    words = [study.label_of(a.model)] if a.model == b.model else []
-    words.append(f"{dataset}{played}")
-    if a.features == b.features and a.features is not None:
-        words.append(study.label_of(a.features))
-    if _part(a) == _part(b):
-        words += _captions(a)
-    if a.epochs == b.epochs:
-        words += training_in_words(a.epochs, None)
-    if a.one_caption_per_image == b.one_caption_per_image:
-        words += training_in_words(None, a.one_caption_per_image)
-    return ", ".join(words)
+    parts = zip(_parts(a, study), _parts(b, study), strict=True)
+    model, *others = (words if value == other else "" for (value, words, _), (other, _, _) in parts)
+    return ", ".join(filter(None, [model, f"{dataset}{played}", *others]))
 
 
-def _part(row: Row) -> tuple[float, int | None]:
-    """Which training captions a row has."""
-    return row.fraction, row.captions_per_image
-
-
-def _captions(row: Row) -> list[str]:
-    words = [f"{100 * row.fraction:g}% of the training captions" if row.fraction < 1 else "all training captions"]
-    if row.captions_per_image is not None:
-        words.append(f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per training image")
-    return words
-
-
-def sides_in_words(contrast: Contrast, study: Study) -> tuple[str, str]:
-    """What both sides are called: by their loss if that tells them apart, and by what else the second has."""
+def sides_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> tuple[str, str]:
+    """What both sides are called: by their loss or method, and by what else tells them apart."""
+    if isinstance(contrast, SubspaceContrast):
+        one, other = contrast.a, contrast.b
+        if same_epoch((one, other)) is not None:
+            return one.label, other.label
+        named = epoch_of(other) if one.method == other.method else f"{other.label}, {epoch_of(other)}"
+        return f"{one.label}{':' if one.method == other.method else ','} {epoch_of(one)}", named
     a, b = contrast.a, contrast.b
-    first, second = ([loss_in_words(study, row.loss)] for row in (a, b))
-    if a.loss == b.loss:
-        first, second = [], []
-    for words, row in ((first, a), (second, b)):
-        if a.model != b.model:
-            words.append(study.label_of(row.model))
-        if a.features != b.features:
-            words.append("the scale’s features" if row.features is None else study.label_of(row.features))
-        if _part(a) != _part(b):
-            words += _captions(row)
-        if a.epochs != b.epochs:
-            words += training_in_words(row.epochs, None) or ["the scale’s epochs"]
-        if a.one_caption_per_image != b.one_caption_per_image:
-            words += training_in_words(None, row.one_caption_per_image) or ["batches as the scale says"]
-    if a.loss == b.loss:
-        first[0] = f"{loss_in_words(study, a.loss)}: {first[0]}"
-    return ", ".join(first), ", ".join(second)
+    parts = zip(_parts(a, study), _parts(b, study), strict=True)
+    first, second = ([] if a.loss == b.loss else [loss_in_words(study, row.loss)] for row in (a, b))
+    for ours, theirs in parts:
+        if ours[0] != theirs[0]:
+            first.append(ours[1] or ours[2])
+            second.append(theirs[1] or theirs[2])
+    shared = f"{loss_in_words(study, a.loss)}: " if a.loss == b.loss else ""
+    return shared + ", ".join(first), ", ".join(second)
 
 
-def contrast_in_words(contrast: Contrast, study: Study) -> str:
+def contrast_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str:
     """Both sides in one, such as ``SAM − hardest``."""
     return f" {MINUS} ".join(sides_in_words(contrast, study))
 
 
-def groups_of(measured: Sequence[Measured], study: Study) -> dict[str, list[Measured]]:
+def groups_of(measured: Sequence[Measured[AnyContrast]], study: Study) -> dict[str, list[Measured[AnyContrast]]]:
     """Contrasts by what their sides have in common, in words."""
-    groups: dict[str, list[Measured]] = {}
-    for one in measured:
-        groups.setdefault(setting_in_words(one.contrast, study), []).append(one)
-    return groups
+    return grouped(measured, lambda one: setting_in_words(one.contrast, study))
 
 
-def notes_on_contrasts(contrasts: Contrasts, metrics: Sequence[Summed], study: Study) -> list[str]:
+def notes_on_contrasts(contrasts: Contrasts[Contrast], metrics: Sequence[Summed], study: Study) -> list[str]:
     """What was measured, on what, and with which seeds; nothing if no contrast is made."""
     if not contrasts.of:
         return []
-    images = {study.label_of(str(one.contrast.a.dataset)): one.metrics["Rsum"].images for one in contrasts.of}
+    images = {study.label_of(str(one.contrast.a.dataset)): one.images for one in contrasts.of}
     galleries = listed([f"{count:,} test images of {dataset}" for dataset, count in images.items()])
     phi = phi_label(study, contrasts.phi)
     nsum = f"; Nsum: {phi}, released formula" if any(metric.startswith("Nsum") for metric in metrics) else ""
     nsum += f"; ASP: {phi}, ties by index" if any(metric.startswith("ASP") for metric in metrics) else ""
     notes = [f"A {MINUS} B of runs with the same seed, on {galleries}{nsum}. An image and its captions are one unit."]
-    several = [one.contrast for one in contrasts.of if len(one.contrast.seeds) > 1]
-    if several:
+    if any(len(one.contrast.seeds) > 1 for one in contrasts.of):
         notes.append(
             "Intervals at 95% regard both seeds and test images as random samples, crossed with each other: from mean "
             "squares of the analysis of variance with Satterthwaite’s degrees of freedom, as in multi-reader "
             "multi-case studies (Hillis 2007)."
         )
-    return notes + notes_on_paired_seeds([one.contrast for one in contrasts.of])
+    return notes + _on_paired_seeds(contrasts)
 
 
-def notes_on_statistics(resamples: int, units: str) -> list[str]:
-    """What the columns of a table of differences mean.
+def notes_on_pairs(contrasts: Contrasts[SubspaceContrast], study: Study) -> list[str]:
+    """What was measured in category retrieval, and how intervals regard seeds and test documents."""
+    if not contrasts.of:
+        return []
+    notes = [
+        f"A {MINUS} B of runs with the same seed, which have the same division. A document is one unit: its image and "
+        "its text are two queries."
+    ]
+    several = [one for one in contrasts.of if len(one.contrast.seeds) > 1]
+    same = {place_of(one.contrast.a, study): f"{one.images:,}" for one in several if one.same_queries}
+    own = {}
+    for one in (one for one in several if not one.same_queries):
+        sizes = " or ".join(f"{size:,}" for size in unique(one.per_seed))
+        own[place_of(one.contrast.a, study)] = f"{sizes} of {one.images:,}"
+    if same:
+        notes.append(
+            f"All seeds have the same test documents: {'; '.join(f'{at} ({count})' for at, count in same.items())}. "
+            "Intervals at 95% regard seeds and documents as crossed random samples (Hillis 2007)."
+        )
+    if own:
+        notes.append(
+            "Each seed draws its own test documents from one pool: "
+            f"{'; '.join(f'{at} ({counts})' for at, counts in own.items())}. Intervals at 95% regard seeds and "
+            "documents of the pool as partly crossed random samples, with variance components by moments (Gao and "
+            "Owen 2017); both runs of a seed have the same documents."
+        )
+    if several:
+        notes.append(
+            "Intervals say what other trainings and other queries would give, in the same gallery with the same "
+            "categories; they are not corrected for the number of contrasts."
+        )
+    return notes + _on_paired_seeds(contrasts)
+
+
+def notes_on_statistics(contrasts: Contrasts[AnyContrast], units: str) -> list[str]:
+    """What the columns of a table of differences mean; nothing if every contrast has a single seed.
 
     Args:
-        resamples: Draws of the bootstrap.
+        contrasts: What was measured.
         units: What is drawn beside seeds, such as ``test images``.
     """
+    if all(len(one.contrast.seeds) == 1 for one in contrasts.of):
+        return []
     return [
-        f"From, to: 95% percentile interval of {resamples:,} bootstrap resamples of seeds and, "
+        f"From, to: 95% percentile interval of {contrasts.resamples:,} bootstrap resamples of seeds and, "
         f"independently, {units}; with fewer than some ten seeds it is too narrow, unlike that of A − B.",
         "sd: of the differences of single seeds.",
         "Within ±: the smallest bound within which two one-sided tests at 5% call both sides equivalent.",
@@ -124,39 +150,34 @@ def notes_on_statistics(resamples: int, units: str) -> list[str]:
     ]
 
 
-def notes_on_paired_seeds(contrasts: Sequence[Paired[AnyLine]]) -> list[str]:
+def _on_paired_seeds(contrasts: Contrasts[AnyContrast]) -> list[str]:
     """Which contrasts have no interval, and which seeds are compared where sides have different ones."""
-    notes = []
-    counts = {len(one.seeds) for one in contrasts}
+    notes, made = [], [one.contrast for one in contrasts.of]
+    counts = {len(one.seeds) for one in made}
     if counts == {1}:
-        seeds = listed(unique(str(one.seeds[0]) for one in contrasts))
+        seeds = listed(unique(str(one.seeds[0]) for one in made))
         notes.append(
             f"One pair of runs each (seed {seeds}): no interval, since one seed says nothing of other trainings."
         )
     elif 1 in counts:
         notes.append("Contrasts with one pair of runs have no interval: one seed says nothing of other trainings.")
-    if any(len(row.runs) > len(one.seeds) for one in contrasts for row in (one.a, one.b)):
+    if any(len(row.runs) > len(one.seeds) for one in made for row in (one.a, one.b)):
         notes.append("Where the two sides have different seeds, those that both have are compared.")
     return notes
 
 
-def notes_on_contrasts_left_out(contrasts: Sequence[Contrast], scale: str, study: Study) -> list[str]:
+def notes_on_contrasts_left_out(contrasts: Sequence[AnyContrast], scale: str, study: Study) -> list[str]:
     """Which contrasts the scale does not make."""
     notes = []
-    one_sided = [one for one in contrasts if (one.a.left_out is None) != (one.b.left_out is None)]
     apart = [one for one in contrasts if one.a.runs and one.b.runs and not one.seeds]
     left_out = [one for one in contrasts if not one.is_made and one not in apart]
     if left_out:
-        which = "; ".join(
-            unique(f"{contrast_in_words(one, study)} ({setting_in_words(one, study)})" for one in left_out)
-        )
-        why = ", of which only one side is made" if left_out == one_sided else ""
+        one_sided = all((one.a.left_out is None) != (one.b.left_out is None) for one in left_out)
+        why = ", of which only one side is made" if one_sided else ""
         many = f"{len(left_out)} of {len(contrasts)} contrasts {'are' if len(left_out) > 1 else 'is'}"
-        notes.append(
-            f"{many if len(contrasts) > 1 else 'The contrast is'} left out at the scale {scale}{why}: {which}."
-            if len(left_out) <= FEW
-            else f"{many} left out at the scale {scale}{why}."
-        )
+        names = unique(f"{contrast_in_words(one, study)} ({setting_in_words(one, study)})" for one in left_out)
+        which = f": {'; '.join(names)}" if len(left_out) <= FEW else ""
+        notes.append(f"{many if len(contrasts) > 1 else 'The contrast is'} left out at the scale {scale}{why}{which}.")
     if apart:
         which = "; ".join(unique(contrast_in_words(one, study) for one in apart))
         notes.append(f"Left out, since their sides have no seed in common: {which}.")

@@ -35,32 +35,27 @@ def notes_on_metrics(
         results: Numbers of the runs.
     """
     shown = evaluated_columns(columns, scale)
+    names = {column.metric for column in shown}
     notes = _on_semantic_scores(shown, setting, scale)
-    if any(column.metric == "ASP" for column in shown):
+    if "ASP" in names:
         rules = " and ".join(unique(TIES[column.ties] for column in shown if column.metric == "ASP"))
         notes.append(
             "ASP: the ranks of every item of the gallery by φ and by the model, the smaller over the larger, averaged "
             f"over items and queries, in percent; items of equal φ, of which there are many with φ = 0, are {rules}."
         )
-    if any(column.metric == "PMRP" for column in shown):
+    if "PMRP" in names:
         notes.append(
             "PMRP: R-precision where an item is relevant if its image’s labels differ from the query’s in at most "
             "ζ places, mean over ζ = 0, 1, 2."
         )
-        without = unique(
-            study.label_of(row.dataset or "")
-            for row in rows
-            if not all(results.gallery(run.name).labels for run in row.runs)
-        )
-        if without:
-            notes.append(f"No PMRP for {listed(without)}, which has no labels.")
-    if any(column.metric.startswith("hubs") for column in shown):
+        without = unique(study.label_of(row.dataset or "") for row in rows if not results.have_labels(row))
+        notes += [f"No PMRP for {listed(without)}, which has no labels."] if without else []
+    if any(name.startswith("hubs") for name in names):
         notes.append(
             "N₁ of an item is the number of queries whose nearest item it is. Columns 0 to ≥ 10: percent of the "
             "items of the gallery (captions for image queries, images for caption queries)."
         )
-    dropped = unique(column.phi for column in columns if column.phi is not None and column.phi not in scale.phis)
-    if dropped:
+    if dropped := unique(column.phi for column in columns if column.phi is not None and column.phi not in scale.phis):
         named = ", ".join(phi_label(study, phi) for phi in dropped)
         notes.append(f"Columns left out at the scale {scale.scale}, which does not evaluate with their φ: {named}.")
     return notes
@@ -70,10 +65,10 @@ def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting
     scores = [column for column in columns if column.is_semantic and column.metric != "ASP"]
     if not scores:
         return []
-    formulas = unique(column.formula for column in scores if column.has_formulas)
-    by = f", {' and '.join(formulas)} formula" if formulas else ""
+    formulas = " and ".join(unique(column.formula for column in scores if column.has_formulas))
     phis = unique(column.phi or scale.evaluation_phi for column in scores)
-    note = f"Semantic metrics: {listed([phi_in_words(phi) for phi in phis])} as φ{by}"
+    named = listed([phi_in_words(phi) for phi in phis])
+    note = f"Semantic metrics: {named} as φ{f', {formulas} formula' if formulas else ''}"
     theirs = as_list(setting.phi) if setting is not None and setting.phi is not None else []
     if theirs and not set(phis) <= set(theirs):
         published = listed([phi_in_words(phi) for phi in theirs])

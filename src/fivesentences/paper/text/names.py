@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from fivesentences.semantics.registry import SEMANTIC_METRICS
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 METRICS = {
     "cider": "CIDEr",
@@ -63,17 +67,31 @@ def phi_in_words(phi: str) -> str:
     """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
     if "+" in phi:
         return f"mean of {listed([phi_in_words(one) for one in phi.split('+')])}"
-    return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")
+    return with_details(metric_in_words(phi), f"{tokens_in_words(phi)} tokens" if "-" in phi else "")
 
 
-def unique(names: Iterable[str]) -> list[str]:
-    """Each name once, in the order of first occurrence."""
-    return list(dict.fromkeys(names))
+def unique(items: Iterable[Key]) -> list[Key]:
+    """Each item once, in the order of first occurrence."""
+    return list(dict.fromkeys(items))
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Group items by a key, both in the order of first occurrence."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def with_details(name: str, *details: str | None) -> str:
+    """``name (detail, other)``, without the details that are empty."""
+    named = ", ".join(filter(None, details))
+    return f"{name} ({named})" if named else name
 
 
 def capitalised(text: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fivesentences.config.scales import Scale
 from fivesentences.encoders.spec import PLACE
-from fivesentences.paper.numbers.results import Results
+from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
-from fivesentences.paper.text.names import INFERENCES, capitalised, listed, unique
+from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, unique
+from fivesentences.study.exhibits import PublishedSetting
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
@@ -33,15 +35,11 @@ def notes_on_data(
     if not made:
         return []
     notes = []
-    for role, dataset in dict.fromkeys((row.role, row.dataset or "") for row in made):
-        of_role = [row for row in made if row.role == role]
-        gallery = results.gallery(of_role[0].runs[0].name)
+    for (role, dataset), of_role in grouped(made, lambda row: (row.role, row.dataset or "")).items():
+        gallery, read = results.gallery(of_role[0].runs[0].name), _features_of(of_role, study)
         plays = ":" if dataset == role else f" plays the role of {study.label_of(role)}, with"
-        read = _features_of(of_role, study)
-        notes.append(
-            f"{study.label_of(dataset)}{plays} {gallery.images:,} test images and {gallery.captions:,} captions"
-            + (f"; features {read}." if read else ".")
-        )
+        sizes = f"{gallery.images:,} test images and {gallery.captions:,} captions"
+        notes.append(f"{study.label_of(dataset)}{plays} {sizes}{f'; features {read}' if read else ''}.")
     for model in unique(row.model for row in made if row.model in study.ensembles):
         members = study.ensembles[model]
         names = listed([study.label_of(member) for member in members])
@@ -61,9 +59,8 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    trained = [row for row in made if row.spec is not None]
-    for seeds, where in _seeds_of(trained, study).items() if trained else ():
-        named = ", ".join(str(seed) for seed in seeds)
+    for seeds, where in _seeds_of([row for row in made if row.spec is not None], study).items():
+        named = ", ".join(map(str, seeds))
         notes.append(
             f"{shown} over {len(seeds)} seeds ({named}){where}."
             if len(seeds) > 1
@@ -88,14 +85,62 @@ def _on_encoders(rows: Sequence[Row], study: Study) -> list[str]:
 
 def _features_of(rows: Sequence[Row], study: Study) -> str:
     """What the models of a role read; which model reads what, where they read different features."""
-    readers: dict[str, list[str]] = {}
-    for row in rows:
-        for member in (one for run in row.runs for one in members_of(run)):
-            read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
-            readers.setdefault(read, []).append(study.label_of(row.model))
+    members = [(row, member) for row in rows for run in row.runs for member in members_of(run)]
+    readers = grouped(members, lambda one: f"{one[1].features.stem} ({PREPARED[one[1].features.prepare]})")
     if len(readers) == 1:
         return next(iter(readers))
-    return "; ".join(f"{read} for {listed(unique(models))}" for read, models in readers.items())
+    models = {read: listed(unique(study.label_of(row.model) for row, _ in some)) for read, some in readers.items()}
+    return "; ".join(f"{read} for {named}" for read, named in models.items())
+
+
+def notes_on_beside(
+    rows: Sequence[Row],
+    setting: PublishedSetting | None,
+    results: Results,
+    published: Mapping[str, PublishedRow],
+) -> list[str]:
+    """Which published values stand below rows of ours, and whether differences are taken.
+
+    Args:
+        rows: The rows that are made.
+        setting: How the published numbers were measured.
+        results: Numbers of the runs.
+        published: The published table.
+    """
+    beside = [(row, differing_settings(row, setting, results)) for row in rows if row.published is not None]
+    unlike, alike = ([row for row, parts in beside if bool(parts) == other] for other in (True, False))
+    differs = unique(part for _, parts in beside for part in parts)
+    notes = []
+    for some in (unlike, alike):
+        if some:
+            galleries = ", ".join(unique(published[str(row.published)].gallery for row in some))
+            features = _published_features(setting, [(row.role, row.features) for row in some])
+            theirs = galleries + (f" with {features}" if features else "")
+            notes.append(
+                f"Published: {theirs}. Not comparable: other {listed(differs)}, so no difference is shown."
+                if some is unlike
+                else f"Published: {theirs}, as here; differences are ours minus published."
+            )
+    return notes
+
+
+def note_on_published_only(rows: Sequence[PublishedRow], setting: PublishedSetting | None) -> list[str]:
+    """Which published rows stand in a table without a row of ours."""
+    if not rows:
+        return []
+    galleries = ", ".join(unique(row.gallery for row in rows))
+    features = _published_features(setting, [(row.role, None) for row in rows])
+    theirs, labels = galleries + (f", {features}" if features else ""), unique(row.label for row in rows)
+    named = ", ".join(labels if len(labels) <= FEW else unique(row.method for row in rows))
+    return [
+        f"Rows marked “published” ({named}) are the paper’s ({theirs}) and have no row of ours here: for orientation, "
+        "not for comparison."
+    ]
+
+
+def _published_features(setting: PublishedSetting | None, read: Iterable[tuple[str, str | None]]) -> str:
+    """The features that the paper's models read, for some (role, features of the row)."""
+    return listed(unique(str(setting.features_of(*one)) for one in read)) + " features" if setting else ""
 
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
@@ -107,20 +152,21 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
             f"No dataset plays the role of {study.label_of(role)} at the scale {scale.scale}: "
             f"its {count} row{'s are' if count != 1 else ' is'} left out."
         )
-    losses = unique(loss_in_words(study, row.loss) for row in rows if row.left_out == "loss")
-    fractions = unique(f"{100 * row.fraction:g}%" for row in rows if row.left_out == "fraction")
-    methods = unique(INFERENCES[row.inference] for row in rows if row.left_out == "inference")
-    to_save_time = f"left out at the scale {scale.scale} to save time"
-    if losses:
-        notes.append(f"{capitalised(to_save_time)}: {'; '.join(losses)}.")
-    if methods:
-        notes.append(f"Inference methods {to_save_time}: {', '.join(methods)}.")
-    if fractions:
-        notes.append(f"Training fractions {to_save_time}: {', '.join(fractions)}.")
-    features = unique(str(row.features) for row in rows if row.left_out == "features")
-    if features:
-        named = ", ".join(study.label_of(name) for name in features)
-        notes.append(f"Rows left out at the scale {scale.scale}, which does not have their features: {named}.")
+    saved = f"left out at the scale {scale.scale} to save time"
+    reasons: list[tuple[str, str, str, Callable[[Row], str]]] = [
+        ("loss", capitalised(saved), "; ", lambda row: loss_in_words(study, row.loss)),
+        ("inference", f"Inference methods {saved}", ", ", lambda row: INFERENCES[row.inference]),
+        ("fraction", f"Training fractions {saved}", ", ", lambda row: f"{100 * row.fraction:g}%"),
+        (
+            "features",
+            f"Rows left out at the scale {scale.scale}, which does not have their features",
+            ", ",
+            lambda row: study.label_of(str(row.features)),
+        ),
+    ]
+    for reason, sentence, comma, words in reasons:
+        if named := unique(words(row) for row in rows if row.left_out == reason):
+            notes.append(f"{sentence}: {comma.join(named)}.")
     return notes + _on_cells(study, scale, rows)
 
 
@@ -128,25 +174,18 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     """Which rows only the target `complete` makes: by model and part of the training captions, with their losses."""
     wanted = [row for row in rows if row.left_out in (None, "cell")]
     left_out = [row for row in wanted if row.left_out == "cell"]
-    if not left_out:
-        return []
     models = []
-    for model in unique(row.model for row in left_out):
-        parts_with: dict[tuple[str, ...], list[str]] = {}
-        for part in unique(_part_in_words(row) for row in left_out if row.model == model):
-            of_part = [row for row in wanted if row.model == model and _part_in_words(row) == part]
-            losses = unique(loss_in_words(study, row.loss) for row in of_part if row.left_out == "cell")
-            if len(losses) == len(of_part):
-                losses = ["every row"]
-            elif len(losses) > FEW:
-                losses = [f"{len(losses)} of {len(of_part)} rows"]
-            parts_with.setdefault(tuple(losses), []).append(part)
-        parts = [f"{'; '.join(losses)} at {listed(parts)}" for losses, parts in parts_with.items()]
+    for model, of_model in grouped(left_out, lambda row: row.model).items():
+        parts_with: dict[str, list[str]] = {}
+        for part, some in grouped(of_model, _part_in_words).items():
+            count = sum(row.model == model and _part_in_words(row) == part for row in wanted)
+            losses = unique(loss_in_words(study, row.loss) for row in some)
+            named = "; ".join(losses) if len(losses) <= FEW else f"{len(losses)} of {count} rows"
+            parts_with.setdefault("every row" if len(losses) == count else named, []).append(part)
+        parts = [f"{losses} at {listed(parts)}" for losses, parts in parts_with.items()]
         models.append(f"{study.label_of(model)}: {', '.join(parts)}")
-    return [
-        f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time; the "
-        f"target “complete” makes the others too ({' · '.join(models)})."
-    ]
+    made = f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time"
+    return [f"{made}; the target “complete” makes the others too ({' · '.join(models)})."] if models else []
 
 
 def training_in_words(epochs: int | None, one_caption_per_image: bool | None) -> list[str]:
@@ -171,34 +210,25 @@ def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
 
     All other rows, where rows are called so, are the last ones.
     """
-    rows_with: dict[Seeds, list[Row]] = {}
-    for row in rows:
-        rows_with.setdefault(tuple(run.seed for run in row.runs), []).append(row)
-    if len(rows_with) == 1:
+    rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
+    if len(rows_with) < 2:
         return dict.fromkeys(rows_with, "")
+
+    def told_apart(words: Callable[[Row], str]) -> tuple[dict[Seeds, list[str]], bool]:
+        """Words for the rows with each seeds, and whether no word stands with two sets of seeds."""
+        names = {seeds: unique(map(words, some)) for seeds, some in rows_with.items()}
+        return names, len({name for some in names.values() for name in some}) == sum(map(len, names.values()))
+
+    names, tells = told_apart(_part_in_words)
+    if tells:
+        return {seeds: f" at {listed(parts)}" for seeds, parts in names.items()}
     most = max(rows_with, key=lambda seeds: len(rows_with[seeds]))
-
-    def model_of(row: Row) -> str:
-        return study.label_of(row.model)
-
-    parts = {seeds: unique(map(_part_in_words, some)) for seeds, some in rows_with.items()}
-    if _disjoint(parts):
-        return {seeds: f" at {listed(names)}" for seeds, names in parts.items()}
-    models = {seeds: unique(map(model_of, some)) for seeds, some in rows_with.items()}
-    if _disjoint(models):
-        named = {seeds for seeds, names in models.items() if seeds != most or len(names) < FEW}
-        order = sorted(models, key=lambda seeds: seeds not in named)
-        return {seeds: f" for {listed(models[seeds])}" if seeds in named else " for all other rows" for seeds in order}
-    cells = {
-        seeds: unique(f"{model_of(row)} at {_part_in_words(row)}" for row in some) for seeds, some in rows_with.items()
-    }
-    if not _disjoint(cells):
+    names, tells = told_apart(lambda row: study.label_of(row.model))
+    others = None if tells and len(names[most]) < FEW else most
+    if not tells:
+        names, tells = told_apart(lambda row: f"{study.label_of(row.model)} at {_part_in_words(row)}")
+    if not tells:
         order = sorted(rows_with, key=lambda seeds: len(seeds) == 1)
         return {seeds: " where a spread is shown" if len(seeds) > 1 else " in the other rows" for seeds in order}
-    order = sorted(rows_with, key=lambda seeds: seeds == most)
-    return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in order}
-
-
-def _disjoint(names: dict[Seeds, list[str]]) -> bool:
-    """Whether no name stands with two sets of seeds."""
-    return len({name for some in names.values() for name in some}) == sum(map(len, names.values()))
+    order = sorted(rows_with, key=lambda seeds: seeds == others)
+    return {seeds: " for all other rows" if seeds == others else f" for {listed(names[seeds])}" for seeds in order}
