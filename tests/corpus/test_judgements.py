@@ -83,15 +83,6 @@ def test_cxc_is_matched_by_sentid_and_by_coco_id(tmp_path):
     assert "0 to 5" in judgements.scale
 
 
-def test_windows_line_ends_a_byte_order_mark_and_another_order_of_columns_change_nothing(tmp_path):
-    plain = cxc(tmp_path)
-    turned = [",".join(line.split(",")[::-1]) for line in CXC]
-    turned[0] = "\ufeff" + turned[0]
-    pd.testing.assert_frame_equal(cxc(tmp_path, turned, end="\r\n").pairs, plain.pairs)
-    one, two = expert(tmp_path), expert(tmp_path, end="\r\n")
-    pd.testing.assert_frame_equal(one.pairs, two.pairs)
-
-
 def test_pairs_of_a_caption_or_an_image_that_the_corpus_lacks_are_counted(tmp_path):
     lines = [*CXC, rated(5, 42, "1,c2i_intrasim"), rated(7, 1, "1,c2i_original")]
     judgements = cxc(tmp_path, lines)

@@ -65,12 +65,8 @@ def test_models_of_transformers(request, model, kind, tokens, pictures, captions
     assert facts["weights_sha256"] == sha256_of(folder / "model.safetensors")
     assert facts["model_class"] == kind and facts["max_length"] == tokens["max_length"]
     assert facts["revision"] is None and json.dumps(facts)
-
-
-def test_siglip2_reads_lower_case(siglip2):
-    encoder = loaded(f"transformers:{siglip2}")
-    np.testing.assert_array_equal(encoder.captions(["A DOG"]), encoder.captions(["a dog"]))
-    assert encoder.facts["lower_case"] is True
+    if model == "siglip2":
+        np.testing.assert_array_equal(encoder.captions(["A DOG"]), encoder.captions(["a dog"]))
 
 
 def as_open_clip_says(folder, pictures, captions):
@@ -178,10 +174,9 @@ def test_fewer_tokens_may_be_read(request, model, captions):
         loaded(name, max_length=99)
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_mixed_precision_is_close_and_no_more_than_that(clip, pictures, captions, precision):
+def test_mixed_precision_is_close_and_no_more_than_that(clip, pictures, captions):
     exact = cosines(loaded(f"transformers:{clip}"), pictures, captions)
-    mixed = cosines(loaded(f"transformers:{clip}", precision=precision), pictures, captions)
+    mixed = cosines(loaded(f"transformers:{clip}", precision="bfloat16"), pictures, captions)
     assert 0 < np.abs(mixed - exact).max() < 0.05
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from PIL import Image, ImageDraw
 
-COUNT = 44
+COUNT = 12
 
 
 def picture(number: int) -> Image.Image:
@@ -27,7 +27,7 @@ def picture(number: int) -> Image.Image:
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A zip with the pictures 0.png to 43.png in a folder."""
+    """A zip with the pictures 0.png to 11.png in a folder."""
     path = tmp_path_factory.mktemp("photographs") / "photographs.zip"
     with zipfile.ZipFile(path, "w") as file:
         for number in range(COUNT):

@@ -182,10 +182,12 @@ def test_ten_crops_are_refused_where_there_are_none(name, layout, settings, sent
         networks._check_ten_crops(name, layout, settings)
 
 
-def test_lower_precision_is_close_and_stated(archive, images, tmp_path):
+def test_workers_compute_the_same_bits_and_lower_precision_is_close_and_stated(archive, images, tmp_path):
     _, weights = fresh("test_resnet", tmp_path)
     arguments = (Photographs(archive), images.iloc[:9], "test_resnet", "global")
     extract_features(*arguments, tmp_path / "whole.npy", workers=0, weights=weights)
+    extract_features(*arguments, tmp_path / "there.npy", workers=1, weights=weights)
+    assert (tmp_path / "there.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
     extract_features(
         *arguments, tmp_path / "lower.npy", workers=0, weights=weights, precision="bfloat16", normalise=True
     )
@@ -197,14 +199,6 @@ def test_lower_precision_is_close_and_stated(archive, images, tmp_path):
     assert (source["precision"], source["normalisation"]) == ("bfloat16", "each vector has length 1")
     assert source["weights"] == {"file_sha256": sha256_of(weights)}
     assert source["preprocessing"]["input_size"] == [3, 160, 160]
-
-
-def test_workers_compute_the_same_bits(archive, images, tmp_path):
-    _, weights = fresh("test_resnet", tmp_path)
-    arguments = (Photographs(archive), images, "test_resnet", "global")
-    extract_features(*arguments, tmp_path / "here.npy", workers=0, weights=weights)
-    extract_features(*arguments, tmp_path / "there.npy", workers=2, weights=weights)
-    assert (tmp_path / "here.npy").read_bytes() == (tmp_path / "there.npy").read_bytes()
 
 
 def test_weights_must_fit_to_the_last_tensor(tmp_path):

@@ -128,20 +128,6 @@ def test_options_that_make_no_sense_are_refused(options, words, full, tmp_path):
     assert not list(tmp_path.glob("b.*"))
 
 
-def test_names_that_tell_nothing_are_asked_about(tmp_path):
-    source = write(drawn(3), tmp_path / "a.npy", "table")
-    (tmp_path / "c.bin").write_bytes(b"x")
-    np.save(tmp_path / "e.npy", np.zeros((3, 4), np.float32))
-    for path, out, words in (
-        (source, "b.txt", r"b\.txt: the name does not tell its format"),
-        (tmp_path / "c.bin", "b.npy", r"c\.bin: the name does not tell its format"),
-        (tmp_path / "d.npy", "b.npy", r"d\.npy: there is no such file"),
-        (tmp_path / "e.npy", "b.npy", r"e\.images\.parquet: there is no such file"),
-    ):
-        with pytest.raises(InputError, match=words):
-            convert([path], tmp_path / out)
-
-
 def test_files_that_hold_different_things_are_not_joined(tmp_path):
     source = write(drawn(3, BOXED), tmp_path / "a.tsv", "tsv")
     for place, other in enumerate([drawn(3), drawn(3, BOXED, dim=6), drawn(3, BOXED, dtype=np.float16)]):
