@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -87,15 +87,6 @@ class Case:
             network = BottomUpNetwork(FLAVOURS[self.flavour], self.widths)
         network.load_state_dict(self.state(), assign=True)
         return network.requires_grad_(False).eval()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small networks on several threads mostly wait, above all where tests share the cores."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")
