@@ -167,6 +167,7 @@ def test_two_processes_do_not_write_the_same_features(archive, images, tmp_path)
     extracted(archive, images.iloc[:2], out)
 
 
+@pytest.mark.slow
 def test_an_accelerator_describes_what_workers_decoded(archive, images, tmp_path, monkeypatch):
     _, weights = fresh("test_resnet", tmp_path)
     given, expected = ("test_resnet", "global"), tmp_path / "expected.npy"

@@ -182,6 +182,7 @@ def test_ten_crops_are_refused_where_there_are_none(name, layout, settings, sent
         networks._check_ten_crops(name, layout, settings)
 
 
+@pytest.mark.slow
 def test_workers_compute_the_same_bits_and_lower_precision_is_close_and_stated(archive, images, tmp_path):
     _, weights = fresh("test_resnet", tmp_path)
     arguments = (Photographs(archive), images.iloc[:9], "test_resnet", "global")
