@@ -20,8 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from captions import machine, made, peak_bytes
+from fivesentences.arrays import new_npy
+from fivesentences.machine import threads
 from fivesentences.semantics import prepare
-from fivesentences.semantics.scoring import ahead, new_array, threads
+from fivesentences.semantics.scoring import ahead
 from fivesentences.semantics.top_k import ROWS_OF_BLOCK, best_of_rows
 
 
@@ -63,8 +65,8 @@ def main() -> None:
     first_of_length.sort()
 
     with tempfile.TemporaryDirectory() as folder:
-        images = new_array(Path(folder, "images.npy"), np.int32, (n_captions, k))
-        scores = new_array(Path(folder, "scores.npy"), np.float32, (n_captions, k))
+        images = new_npy(Path(folder, "images.npy"), np.int32, (n_captions, k))
+        scores = new_npy(Path(folder, "scores.npy"), np.float32, (n_captions, k))
 
         def seconds(chosen: np.ndarray) -> np.ndarray:
             """Wall time and CPU time."""

@@ -138,11 +138,9 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield host
 
 
-@pytest.fixture(params=["blocks as usual", "small blocks"])
-def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrices are worked in blocks of a few rows or columns too, in several threads."""
-    if request.param == "blocks as usual":
-        return
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices are worked in blocks of a few rows or columns, in several threads."""
     for name, size in {
         "retrieval.blocks.ELEMENTS_PER_BLOCK": 1,
         "retrieval.blocks.ROWS_PER_BLOCK": 3,
@@ -154,6 +152,13 @@ def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         "metrics.ranking.ELEMENTS_AT_ONCE": 60,
     }.items():
         monkeypatch.setattr(f"fivesentences.{name}", size)
+
+
+@pytest.fixture(params=["blocks as usual", "small blocks"])
+def block_size(request: pytest.FixtureRequest) -> None:
+    """Blocks of either size."""
+    if request.param == "small blocks":
+        request.getfixturevalue("small_blocks")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ def read_npy(path: Path | str, otherwise: str = "save an array of numbers with n
 
     Args:
         path: The file.
-        otherwise: What to do about a damaged file.
+        otherwise: Cure of a damaged file.
 
     Returns:
         The array, of any dtype but objects and of any shape.
@@ -63,8 +63,8 @@ def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) 
     Args:
         path: The file.
         names: Names of the wanted arrays.
-        what: What the file should hold, such as "prepared CIDEr".
-        otherwise: What to do about a damaged file.
+        what: Expected content, such as "prepared CIDEr".
+        otherwise: Cure of a damaged file.
 
     Raises:
         InputError: If it is not a file, is damaged, or lacks one of the arrays.

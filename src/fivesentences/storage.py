@@ -208,7 +208,7 @@ def check_npy(path: Path | str, what: str) -> None:
 
     Args:
         path: The file.
-        what: What it is to hold, such as "a similarity matrix".
+        what: Content, such as "a similarity matrix".
 
     Raises:
         InputError: If it ends in something else.

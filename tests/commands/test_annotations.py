@@ -58,21 +58,6 @@ def test_ids_of_cocos_test_split_are_known_without_the_extra(given, gallery, fil
     assert all("a similarity does not show its order" in note for note in notes)
 
 
-def test_ids_in_another_order_than_the_gallery_are_named(given, gallery):
-    image_ids, _ = coco_test_ids()
-    Path("images.txt").write_text("".join(f"{number}\n" for number in np.roll(image_ids, 1)))
-    with pytest.raises(InputError, match=r"column 0 is caption 770337 of image 391895, .* row 1, .* 25,000 of 25,000"):
-        given(cxc="sits.csv", image_ids="images.txt").read(gallery)
-
-
-@pytest.mark.parametrize("wrong", ["7", "a.jpg"])
-def test_an_id_that_is_not_of_the_test_split_is_named_with_its_file_and_line(given, gallery, wrong):
-    lines = Path("captions.txt").read_text().splitlines()
-    Path("captions.txt").write_text("\n".join([*lines[:41], wrong, *lines[42:]]))
-    with pytest.raises(InputError, match=rf"^captions.txt: line 42 is '{wrong}'"):
-        given(cxc="sits.csv", caption_ids="captions.txt").read(gallery)
-
-
 def test_the_first_fifth_needs_no_ids_for_labels(given, gallery):
     image_ids, _ = coco_test_ids()
     images = ", ".join(f'{{"id": {number}}}' for number in image_ids)

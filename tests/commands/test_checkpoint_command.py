@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-import numpy as np
 import torch
 
 from fivesentences.models.released_checkpoints import load_imported
@@ -27,18 +26,3 @@ def test_a_checkpoint_is_imported_and_options_are_taken(run, tmp_path, monkeypat
     model = load_imported("out")
     assert model.spec.use_abs and model.spec.measure == "order"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["checkpoint.json", "released.safetensors"]
-
-
-def test_mistakes_end_in_a_sentence(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    a_checkpoint("m.pth.tar")
-    np.save("text.npy", np.array(["a"]))
-    for given, what in (
-        (("none.pth.tar", "--model", "vsepp"), "there is no such file"),
-        (("m.pth.tar", "--model", "vsep"), "did you mean 'vsepp'"),
-        (("m.pth.tar", "--model", "vsepp", "--option", "abs"), "give NAME=VALUE"),
-        (("m.pth.tar", "--model", "vsepp", "--option", "abs=1"), "abs"),
-        (("m.pth.tar", "--model", "cvse", "--concept-vectors", "text.npy"), "it holds <U1 of shape [1]"),
-    ):
-        said = run("checkpoint", "import", *given, "-o", "out")
-        assert said.code == 1 and said.err.startswith("Error: ") and what in said.err, said

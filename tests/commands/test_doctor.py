@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.commands import doctor
-from fivesentences.commands.arguments import Downloads
 from fivesentences.documents import read_yaml
-from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import plan_of, scale_of
 
 
@@ -69,11 +67,6 @@ def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
     assert said.code == 1 and "BROKEN" in said.out and "scipy is 1.2.3, but >=" in said.err
 
 
-def test_python_is_looked_at_first(monkeypatch):
-    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor.examine(Downloads())).state == doctor.BROKEN
-
-
 @pytest.mark.parametrize(
     ("known", "written", "state", "found"),
     [
@@ -84,7 +77,6 @@ def test_python_is_looked_at_first(monkeypatch):
             "WRONG",
             "has gpu, but the partitions are",
         ),
-        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "WRONG", "partitions.cpu.max_gpu is 'x'"),
         ("", "{partitions: {cpu: {}}}", "WRONG", "sinfo fails: no controller answers"),
     ],
 )
@@ -110,16 +102,14 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     said = run("doctor", path, "--json", "o.json")
     assert said.code == 0 and "flickr8k/Flickr8k_text.zip" in said.out
     content = json.loads(Path("o.json").read_text())
-    jobs = graph_of(plan, plan.targets["page"]).jobs
-    assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs) and content["jobs_left"] == len(jobs)
+    assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs)
     assert content["by_table"]["five_sentences/table3"] > 0
     assert content["bytes"] > len(plan.runs) * 2 * 4 * 1000 * 5000  # similarities of dev and test, 4 bytes each
-    for made in next(job for job in jobs if job.rule == "score_captions").outputs:
-        made.parent.mkdir(parents=True, exist_ok=True)
-        made.touch()
+    made = plan.targets["semantics"][0]
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.touch()
     run("doctor", path, "--json", "o.json")
-    left = json.loads(Path("o.json").read_text())
-    assert left["jobs_left"] == len(jobs) - 1 and left["bytes"] == content["bytes"] - 4 * 1000 * 5000
+    assert json.loads(Path("o.json").read_text())["bytes"] == content["bytes"] - 4 * 1000 * 5000
 
 
 def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):

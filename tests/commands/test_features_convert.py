@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from drawn_features import assert_equal, drawn, read, write
+from drawn_features import drawn, write
 from fivesentences.commands.features import FormatName
 from fivesentences.features.formats import FORMATS
 
@@ -19,13 +19,6 @@ def tsv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     records = drawn(30, BOXED, regions=(4, 4), ids=lambda image: str(100 + image))
     return write(records, tmp_path / "trainval.tsv", "tsv"), records
-
-
-def test_a_tsv_becomes_features_and_the_last_line_says_what_they_are(tsv, run):
-    said = run("features", "convert", "trainval.tsv", "features.npy")
-    assert said.code == 0
-    assert said.out == "features.npy: table, 30 images of 4 regions, 5 numbers (float32), boxes, sizes\n"
-    assert_equal(read(tsv[0].with_name("features.npy")), tsv[1])
 
 
 def test_the_dev_split_of_a_precomp_folder_is_made_from_a_tsv(tsv, run, tmp_path):
@@ -44,14 +37,6 @@ def test_the_dev_split_of_a_precomp_folder_is_made_from_a_tsv(tsv, run, tmp_path
     expected = np.repeat([tsv[1][row].features for row in rows], 5, axis=0)
     np.testing.assert_array_equal(np.load("dev_ims.npy"), expected)
     assert (tmp_path / "dev_ids.txt").read_text().split() == [str(100 + row) for row in rows for _ in range(5)]
-
-
-def test_mistakes_are_one_sentence(tsv, run):
-    assert run("features", "convert", "trainval.tsv").err == "Error: give what to convert, and last what to write.\n"
-    said = run("features", "convert", "trainval.tvs", "b.npy")
-    assert said.err == "Error: trainval.tvs: there is no such file; did you mean 'trainval.tsv'?\n"
-    said = run("features", "convert", "trainval.tsv", "b.npy", "--repeat", "-1")
-    assert said.err == "Error: repeat is -1; it must be from 1 to 1,000.\n"
 
 
 def test_the_formats_of_the_command_are_all_there_are():

@@ -8,16 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from PIL import Image
 
 from fivesentences.corpus import Photographs, decode
-from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
-from fivesentences.paper.figures.canvas import COLOURS
-from fivesentences.paper.figures.drawing import write_drawing
-from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
 
 NAMES = ("red", "red_too", "green", "green_too", "blue", "blue_too", "white")
 
@@ -78,23 +73,6 @@ def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
     assert "green.png" not in list(pd.read_parquet("f.images.parquet")["image_id"])
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--network", "grid_descriptors:regions"], "NAME:grid, such as"),
-        (["--network", ":grid"], "it is ':grid'"),
-        (["--network", "grid_descriptors", "--part", "4/3"], "it is '4/3'"),
-        (["--network", "resnet151"], "is neither grid_descriptors nor a timm network"),
-        (["--network", "grid_descriptors", "--corpus", "c.parquet"], "c.parquet: there is no such file"),
-    ],
-)
-def test_mistakes_are_one_sentence(options, sentence, pictures, run):
-    said = run("features", "extract", "pictures", *options, "-o", "f.npy", "--workers", "0")
-    assert said.code != 0
-    assert sentence in " ".join(said.err.replace("│", " ").split())
-    assert not Path("f.npy").exists()
-
-
 def test_a_contact_sheet_puts_like_beside_like(pictures, run):
     run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
     said = run("features", "show", "f.npy", "-p", "pictures", "-o", "sheet.png", "-n", "2")
@@ -110,51 +88,6 @@ def test_a_contact_sheet_puts_like_beside_like(pictures, run):
     colour = np.array(Image.new("RGB", (1, 1), Path(query).stem.removesuffix("_too")).getpixel((0, 0))) / 255
     same = (np.abs(sheet[: len(sheet) // 7 + 40, :, :3] - colour) < 0.02).all(axis=2).sum(axis=0) > 50
     assert (np.diff(same.astype(int)) == 1).sum() + same[0] == 2
-
-
-def test_boxes_lie_where_the_features_say(pictures, tmp_path):
-    boxes = np.array([[10, 10, 40, 30], [50, 20, 80, 50]], np.float32)
-    record = ImageFeatures(
-        "white", np.zeros((2, 3), np.float32), "white.png", 90, 60, boxes,
-        scores=np.array([0.25, 0.75], np.float32), classes=np.array([1, 0]), attributes=np.array([0, 1]),
-    )  # fmt: skip
-    names = Names(("cat", "dog"), ("black", "old"))
-    drawing = region_boxes_drawing([BoxedImage("white.png", record)], Photographs(pictures), 5, names)
-    assert drawing.data["label"].tolist() == ["old cat", "black dog"]  # the best first
-    write_drawing(tmp_path / "b", "t", "c", drawing)
-    page = imread("b.png")[:, :, :3]
-    scale = page.shape[1] / 90
-    top = int(0.2 * 200)  # inches of the name above the photograph, at 200 dpi
-    for colour, box in ((to_rgb(COLOURS[0]), boxes[1]), (to_rgb(COLOURS[1]), boxes[0])):
-        down, across = np.nonzero((np.abs(page[top : top + int(60 * scale)] - colour) < 0.05).all(axis=2))
-        found = np.array([across.min(), down.min(), across.max(), down.max()]) / scale
-        np.testing.assert_allclose(found, box, atol=1.5)
-
-
-def test_pictures_that_cannot_be_drawn_are_refused(pictures, run, tmp_path):
-    run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
-
-    def refused(*options: str) -> str:
-        said = run("features", "show", "f.npy", "-p", "pictures", "-o", "x.png", *options)
-        assert said.code == 1
-        assert not Path("x.png").exists()
-        return said.err
-
-    assert refused("--what", "boxes") == (
-        "Error: f.npy: these features have no boxes; draw them with --what neighbours.\n"
-    )
-    assert "there is no image 'grey'; its ids look like 'blue.png'" in refused("--image", "grey")
-    (pictures / "red.png").unlink()
-    assert "there is no photograph 'red.png'" in refused("--image", "red.png")
-    record = ImageFeatures("blue", np.zeros((1, 3), np.float32), None, 60, 60, np.array([[1, 1, 9, 9]], np.float32),
-                           classes=np.array([7]))  # fmt: skip
-    photographs = Photographs(pictures)
-    with pytest.raises(ValueError, match="has 90 x 60 pixels, but its boxes are for 60 x 60"):
-        write_drawing(
-            tmp_path / "b", "", "", region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names())
-        )
-    with pytest.raises(ValueError, match="have class 7, but the vocabulary names 2"):
-        region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names(("cat", "dog")))
 
 
 @pytest.mark.data

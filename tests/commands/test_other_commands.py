@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from fivesentences import cli
-from fivesentences.config.metrics import METRICS
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.retrieval import rescore
 
@@ -57,7 +56,6 @@ def test_inference_scores_and_writes_what_the_library_computes(run, folder, infe
     ],
 )
 def test_compare_reports_what_the_library_computes(run, folder, words, options):
-    run("phi", "cider", "captions.txt", "-o", "cider.npy")
     given = ("--phi", "cider.npy", "--resamples", "99", "--json", "o.json", "--csv", "o.csv", *words.split())
     said = run("compare", "sims.npy", "other.npy", *given)
     assert said.code == 0 and "20 images, each with its captions, are the clusters" in said.out
@@ -79,12 +77,6 @@ def test_images_with_unequal_captions_are_assigned_as_many(run, folder):
     given = ("--inference", "assignment", "--rescored", "a.npy", "--image-of-caption", "images.txt")
     assert run("evaluate", "few.npy", *given).code == 0
     assert np.bincount(np.load("a.npy").argmax(axis=0)).tolist() == [3, 3, 1]
-
-
-def test_the_list_of_metrics_is_shown_and_written(run, folder):
-    assert "true R@k" in run("metrics").out
-    assert run("metrics", "--json", "list.json").out == ""
-    assert [one["name"] for one in json.loads(Path("list.json").read_text())] == list(METRICS)
 
 
 def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file_alone(run, folder):
@@ -115,13 +107,12 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert listed.rstrip(".") in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "begun", "offered"),
     [
         ("zsh", "ev", {"evaluate"}),
-        ("bash", "ev", {"evaluate"}),
         ("bash", "evaluate s.npy --dataset coco-1", {"coco-1k-5fold", "coco-1k-first"}),
-        ("bash", "compare a.npy b.npy --method b", {"bootstrap"}),
         ("bash", "phi spice_c", {"spice_colour", "spice_count"}),
     ],
 )

@@ -80,12 +80,6 @@ def test_spice_parses_once_and_keeps_the_tuples(folder, run, monkeypatch):
     assert said.code == 0 and "parsed again" in said.err and parsed[1:] == [["a red car", "a brown dog"]]
 
 
-def test_tuples_of_a_file_are_used(folder, run):
-    write_tuples(CAPTIONS, folder / "tuples.jsonl.gz")
-    assert run("phi", "spice", "captions.txt", "-o", "phi.npy", *TWO, "--tuples", "tuples.jsonl.gz").code == 0
-    assert json.loads((folder / "phi.json").read_text())["tuples"]["source"] == "a test"
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -93,9 +87,7 @@ def test_tuples_of_a_file_are_used(folder, run):
         ("cidre captions.txt -o phi.npy", "expected one of binary"),
         ("cider-p captions.txt -o phi.npy", "one of whitespace, reattached, ptb"),
         ("meteor captions.txt -o phi.npy", "no whole matrix"),
-        ("spice captions.txt -o phi.csv", "must end in .npy"),
         ("cider captions.txt -o phi.npy --top-k 3", "name one without .npy"),
-        ("cider nowhere.txt -o phi.npy", "there is no such file"),
         ("cider captions.txt -o phi.npy --per-image 2 --tuples x", "leave --tuples out"),
     ],
 )
@@ -104,16 +96,3 @@ def test_a_wrong_request_is_one_sentence_and_writes_nothing(folder, run, argumen
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith("Error: ") and said.err.count("\n") == 1 and sentence in said.err
     assert [path.name for path in folder.iterdir()] == ["captions.txt"]
-
-
-def test_jars_says_where_they_are(folder, run, monkeypatch):
-    asked = []
-    places = (folder / "code.jar", folder / "models.jar")
-    monkeypatch.setattr("fivesentences.semantics.java.jars.corenlp", lambda mirror: asked.append(mirror) or places)
-    said = run("jars", "--mirror", folder)
-    assert (said.code, said.out.splitlines(), asked) == (0, [str(place) for place in places], [folder])
-
-
-def test_help_is_not_taken_for_markup(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    assert "ends at \\n (where all lines do: at \\r\\n)" in run("phi", "--help").out

@@ -25,7 +25,6 @@ def test_no_number_and_no_label_is_ever_cut(capsys, monkeypatch, width):
 
 
 def test_one_phi_and_three_cutoffs_fit_into_eighty_columns(folder, run, capsys):
-    run("phi", "cider", "captions.txt", "-o", "cider.npy")
     scores = evaluate(np.load("sims.npy"), {"cider": np.load("cider.npy")})
     scores.about["similarity"] = "sims.npy"
     capsys.readouterr()

@@ -10,6 +10,12 @@ import pandas as pd
 import pytest
 
 from edge_cases import ids, refused, right
+from fivesentences.evaluation import evaluate
+from fivesentences.evaluation.comparing import compare_all
+from fivesentences.evaluation.protocols import Scorer
+from fivesentences.metrics import holm
+from fivesentences.retrieval import Gallery
+from fivesentences.semantics import write_phi
 
 
 def write_files(folder: Path) -> None:
@@ -39,55 +45,65 @@ def write_files(folder: Path) -> None:
     (folder / "twice.txt").write_text("".join(f"image{number // 2}\n" for number in range(20)))
     (folder / "spaces.txt").write_text("".join(f"image {number}\n" for number in range(20)))
     (folder / "folder.csv").mkdir()
+    np.save(folder / "labels7.npy", np.zeros((7, 3)))
+    np.save(folder / "twos.npy", np.full((20, 3), 2.0))
+    captions = [f"a dog {number}" for number in range(100)]
+    (folder / "captions.txt").write_text("".join(f"{caption}\n" for caption in captions))
+    (folder / "few.txt").write_text("".join(f"{caption}\n" for caption in captions[:10]))
+    write_phi("cider", captions[:10], np.repeat(np.arange(2), 5), folder / "few.npy", captions_file="few.txt")
 
 
 def number(*key):
-    """One number of a result, looked up by an expression."""
-
-    def look(folder: Path):
-        from fivesentences.evaluation import evaluate
-
-        return evaluate(np.load(folder / "a.npy"))[key[0] if len(key) == 1 else key]
-
-    return look
+    """Look up one number of a result by an expression."""
+    return lambda folder: evaluate(np.load(folder / "a.npy"))[key[0] if len(key) == 1 else key]
 
 
-def compared(**options):
-    """Comparisons of one or two models in Python."""
+def compared(models="ab", **options):
+    """Compare one or two models in Python."""
 
     def call(folder: Path):
-        from fivesentences.evaluation.comparing import compare_all
-        from fivesentences.evaluation.protocols import Scorer
-        from fivesentences.retrieval import Gallery
-
-        gallery = Gallery.of(np.load(folder / "a.npy"))
-        scorer = Scorer(gallery)
-        found = {name: scorer(np.load(folder / f"{name}.npy"), queries=True) for name in options.pop("models", "ab")}
-        return compare_all(found, gallery.image_of_caption, resamples=9, **options)
+        scorer = Scorer(Gallery.of(np.load(folder / "a.npy")))
+        found = {name: scorer(np.load(folder / f"{name}.npy"), queries=True) for name in models}
+        return compare_all(found, scorer.whole.image_of_caption, resamples=9, **options)
 
     return call
 
 
 def scored_again(folder: Path):
-    from fivesentences.evaluation.protocols import Scorer
-    from fivesentences.retrieval import Gallery
-
     return Scorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
 
 
-def adjusted(p):
-    """p by Holm's method."""
-
-    def call(_: Path):
-        from fivesentences.metrics import holm
-
-        return holm(p)
-
-    return call
-
-
 FEW = "--resamples 9"
+INFERENCE = "evaluate a.npy --inference"
+GIVEN = [
+    refused("evaluate a.npy --dataset f30k", "a.npy is [20, 100], but f30k has 1000 images and 5000 captions"),
+    refused("evaluate a.npy --phi few.npy", "it seems to come from few.txt (10 captions of 2 images)"),
+    refused("evaluate a.npy --phi b.npy", "phi looks transposed"),
+    refused("evaluate a.npy --phi texts.npy", "texts.npy is [100, 16] but a.npy has 20 images and 100 captions"),
+    refused("evaluate a.npy --captions few.txt", "few.txt holds 10 captions but the similarity has 100 columns"),
+    refused("evaluate a.npy --captions captions.txt --metric spice", "fivesentences phi spice"),
+    refused("evaluate a.npy --captions captions.txt --metric cidre", "expected one of"),
+    refused("evaluate a.npy --metric cider", "give --captions FILE"),
+    refused("evaluate a.npy --mean --captions captions.txt", "at least two"),
+    refused("evaluate a.npy --labels twos.npy --instances x.json", "give one of them"),
+    refused("evaluate a.npy --labels labels7.npy", "labels7.npy is [7, 3] but there are 20 images"),
+    refused("evaluate a.npy --labels twos.npy", "twos.npy: [0, 0] is 2.0; a label is 0 or 1"),
+    refused("evaluate a.npy --categories few.txt", "few.txt holds 10 categories but there are 20 images"),
+    refused("evaluate a.npy --dataset coco-1k-5fold --cxc x.csv", "--dataset coco-1k-5fold scores parts of it"),
+    refused(f"{INFERENCE} csls --rescored o.npz", "must end in .npy"),
+    refused("evaluate a.npy --rescored o.npy", "give --inference too"),
+    refused("evaluate a.npy b.npy --inference csls --rescored o.npy", "one model, but there are 2"),
+    refused(f"{INFERENCE} csls,beta=3", "csls has no setting 'beta'; its settings are: k"),
+    refused(f"{INFERENCE} bogus", "a method is one of naive"),
+    refused(f"{INFERENCE} csls,k=0", "k is 0"),
+    refused(f"{INFERENCE} csls,k=x", "k is 'x'"),
+    refused(f"{INFERENCE} assignment,captions_per_image=2", "captions_per_image is 2"),
+    refused("compare a.npy small.npy", "small.npy is [10, 50] but a.npy is [20, 100]"),
+    refused("similarity nowhere -o s.npy --captions folder.csv", "folder.csv cannot be written"),
+    refused("doctor --json folder.csv", "folder.csv cannot be written"),
+]
 CASES = [
+    *GIVEN,
     right(f"evaluate a.npy b.npy c.npy {FEW}", "3 models: 20 images, 100 captions", "raise --resamples"),
     right("evaluate a.npy b.npy c.npy --no-compare", "Bold: the best"),
     right(f"evaluate a.npy sub/a.npy c.npy {FEW}", "sub/a"),
@@ -153,8 +169,8 @@ CASES = [
     refused(compared(models="a"), "there is 1 model; a comparison needs at least two"),
     refused(compared(against="z"), "against is 'z', which is none of a, b"),
     refused(scored_again, "[10, 50]", "[20, 100]"),
-    refused(adjusted([0.5, 2.0]), "p is no list of numbers from 0 to 1"),
-    refused(adjusted(0.5), "p is no list of numbers from 0 to 1"),
+    refused(lambda _: holm([0.5, 2.0]), "p is not a list of numbers from 0 to 1", name="p of 2"),
+    refused(lambda _: holm(0.5), "p is not a list of numbers from 0 to 1", name="p of no list"),
 ]
 
 

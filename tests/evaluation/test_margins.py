@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.corpus import Corpus, load_flickr8k, load_karpathy
-from fivesentences.errors import InputError
+from fivesentences.corpus import Corpus, load_flickr8k
 from fivesentences.evaluation.margins import (
     CaptionSet,
     blinded_margins,
@@ -87,18 +86,14 @@ def measured(corpus: Corpus, folder, fractions, losses):
 AUDIT = {
     ("flickr8k", 0.1): (2.71, 0.58, 0.037, 91, 0.267, 0.059, 5.7, 22),
     ("flickr8k", 1.0): (2.65, 0.55, 0.030, 93, 0.261, 0.055, 2.7, 19),
-    ("flickr30k", 0.1): (2.43, 0.46, 0.018, 96, 0.241, 0.046, 1.4, 10),
-    ("flickr30k", 1.0): (2.37, 0.40, 0.015, 97, 0.236, 0.040, 0.8, 7),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize("dataset", ["flickr8k", "flickr30k"])
+@pytest.mark.parametrize("dataset", ["flickr8k"])
 def test_the_audits_numbers_are_met(dataset, mirror, tmp_path):
-    if dataset == "flickr8k":
-        corpus = load_flickr8k(mirror / "flickr8k/Flickr8k_text.zip", dataset)
-    else:
-        corpus = load_karpathy(mirror / "flickr30k/flickr30k.zip", dataset)
+    corpus = load_flickr8k(mirror / "flickr8k/Flickr8k_text.zip", dataset)
     ten, three = (LossSpec(sam=SemanticAdaptiveMargin(temperature=temperature)) for temperature in (10, 3))
     found = measured(corpus, tmp_path, (0.1, 1.0), (ten, three))
     for fraction in (0.1, 1.0):
@@ -111,9 +106,3 @@ def test_the_audits_numbers_are_met(dataset, mirror, tmp_path):
         # Few pairs with a high phi make it up: over ten epochs with other seeds it is 3.6% to 5.7% at 10% of Flickr8k.
         assert 100 * ours["negative_alone"] == pytest.approx(alone, rel=0.25)
         assert 100 * at_three["at_cap"] == pytest.approx(at_cap, abs=1.5)
-
-
-def test_a_file_of_something_else_is_refused(tmp_path):
-    (tmp_path / "m.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="measure_margins; make it again"):
-        read_margins(tmp_path / "m.json")

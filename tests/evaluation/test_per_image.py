@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fivesentences.config.features import FeatureSpec
-from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.documents import read_json
-from fivesentences.evaluation.run import Evaluated, RunEvaluator, evaluate_runs
-from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_per_image, write_per_image
+from fivesentences.evaluation.run import RunEvaluator
+from fivesentences.evaluation.tidy import SUMMED, frame_of_run
 from fivesentences.models import model_spec
-from fivesentences.semantics import write_phi
 from fivesentences.study.runs import RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
@@ -41,12 +37,11 @@ def value_of(values, metric: str, direction: str, ground_truth: str, formula: st
 def test_the_mean_over_images_is_the_runs_own_number(sizes):
     owner, similarity, phi = made(sizes)
     other = np.random.default_rng(9).gamma(0.4, 0.3, phi.shape)
-    found = RunEvaluator({"main": phi, "other": other}, owner)(similarity, ("naive", "csls"))
-    naive = [value for value in found.values if value["inference"] == "naive"]
-    assert found.per_image is not None
+    values, _, per_image = RunEvaluator({"main": phi, "other": other}, owner)(similarity, ("naive", "csls"))
+    naive = [value for value in values if value["inference"] == "naive"]
     for column, key in SUMMED.items():
-        assert found.per_image[column].mean() == pytest.approx(value_of(naive, *key), abs=1e-10)
-    frame = frame_of_run("run", [f"i{image}" for image in range(len(sizes))], found.per_image)
+        assert per_image[column].mean() == pytest.approx(value_of(naive, *key), abs=1e-10)
+    frame = frame_of_run("run", [f"i{image}" for image in range(len(sizes))], per_image)
     assert frame[list(SUMMED)].dtypes.unique().tolist() == [np.float32]
     for column in SUMMED:
         mean = frame[column].astype(float).mean()
@@ -55,8 +50,7 @@ def test_the_mean_over_images_is_the_runs_own_number(sizes):
 
 def test_an_image_contributes_its_own_hits_and_the_mean_of_its_captions():
     owner, similarity, phi = made(SIZES["equal numbers"])
-    found = RunEvaluator({"main": phi}, owner)(similarity).per_image
-    assert found is not None
+    *_, found = RunEvaluator({"main": phi}, owner)(similarity)
     for image in range(12):
         hits = sum((np.argsort(-similarity[image], kind="stable")[:k] // 5 == image).any() for k in (1, 5, 10))
         of_captions = [
@@ -64,38 +58,3 @@ def test_an_image_contributes_its_own_hits_and_the_mean_of_its_captions():
             for caption in range(5 * image, 5 * image + 5)
         ]
         assert found["Rsum"][image] == pytest.approx(100 * (hits + np.mean(of_captions)))
-
-
-def test_runs_are_read_again_by_name_from_several_files(tmp_path):
-    draw = np.random.default_rng(0)
-    frames = {
-        run: frame_of_run(run, ["b", "a", "c"], {column: draw.normal(size=3) for column in SUMMED})
-        for run in ("one", "two", "three")
-    }
-    write_per_image([frames["one"], frames["two"]], tmp_path / "1.parquet")
-    write_per_image([frames["three"]], tmp_path / "2.parquet")
-    write_per_image([], tmp_path / "3.parquet")
-    found = read_per_image(sorted(tmp_path.glob("*.parquet")), ["three", "one", "no such run"])
-    assert set(found) == {"one", "three"}
-    for run, frame in found.items():
-        wanted = frames[run].set_index("image_id")[list(SUMMED)]
-        pd.testing.assert_frame_equal(frame, wanted, check_index_type=False, check_names=False)
-
-
-def test_evaluations_write_them_beside_the_numbers(tmp_path):
-    rows = [
-        (f"i{i}", f"i{i}.png", f"i{i}.{n}", f"a dog {i % 3} runs {n}", "test", None) for i in range(12) for n in (0, 1)
-    ]
-    corpus = Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
-    corpus.write(tmp_path / "made.parquet")
-    write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
-    np.save(tmp_path / "s.npy", np.random.default_rng(0).normal(size=(12, 24)).astype(np.float32))
-    evaluate_runs(
-        [Evaluated(SPEC, tmp_path / "s.npy")], corpus=tmp_path / "made.parquet", phis=["cider"],
-        matrices={"cider": tmp_path / "cider.npy"}, out=tmp_path / "out.json", per_image=tmp_path / "out.parquet",
-    )  # fmt: skip
-    (content,) = read_json(tmp_path / "out.json")
-    frame = read_per_image([tmp_path / "out.parquet"], [SPEC.name])[SPEC.name]
-    assert frame.index.tolist() == [f"i{i}" for i in range(12)]
-    rsum = next(value["value"] for value in content["values"] if value["metric"] == "Rsum")
-    assert frame["Rsum"].astype(float).mean() == pytest.approx(rsum, abs=1e-4)

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.errors import InputError
-from fivesentences.evaluation import phi_statistics as module
 from fivesentences.evaluation.phi_statistics import phi_statistics, read_statistics, write_statistics
 from fivesentences.semantics import read_phi, write_phi
 
@@ -43,7 +40,7 @@ def counted_one_by_one(corpus: Corpus, phi: np.ndarray, own: np.ndarray) -> dict
     return found
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(
     counts=st.lists(st.integers(1, 6), min_size=2, max_size=8),
     levels=st.sampled_from([None, 3]),
@@ -72,16 +69,6 @@ def test_histograms_are_numpys_and_count_every_pair_once():
     assert found["other"] == np.histogram(phi[~own].astype(float), edges)[0].tolist()
     assert found["kept"]["own"] == np.histogram(phi[own].astype(float), edges)[0].tolist()
     assert (found["other_zero"], found["kept"]["own_zero"]) == (2, 1)
-
-
-def test_neither_blocks_nor_read_only_memory_maps_change_a_number(monkeypatch, tmp_path):
-    corpus = corpus_of([4, 2, 5, 3, 1])
-    phis = {"a": random_phi(corpus, 2), "b": random_phi(corpus, 3, levels=4)}
-    whole = phi_statistics(corpus, phis)
-    monkeypatch.setattr(module, "BLOCK", 11)
-    for name, phi in phis.items():
-        np.save(tmp_path / f"{name}.npy", phi)
-    assert phi_statistics(corpus, {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in phis}) == whole
 
 
 def test_images_are_chosen_evenly_by_their_best_caption_of_another_image_under_the_first_phi():
@@ -125,13 +112,6 @@ def test_an_image_without_other_references_is_never_beaten_and_not_counted():
     assert {name: left_out[name] for name in expected} == expected
 
 
-def test_phi_that_is_zero_everywhere_beats_nothing():
-    corpus = corpus_of([2, 2])
-    found = phi_statistics(corpus, {"phi": np.zeros((4, 2), dtype=np.float32)})["phis"]["phi"]
-    assert [found["kept"][name] for name in ("captions_beat_own", "captions_beat_theirs", "images_beaten")] == [0, 0, 0]
-    assert (found["other_zero"], found["kept"]["own_zero"]) == (4, 4)
-
-
 def test_measured_files_hold_cider_with_and_without_the_own_caption(tmp_path):
     dogs = ["a dog runs", "the dog runs fast", "a dog on grass"]
     corpus = corpus_of([3, 3], [*dogs, "two boys play ball", "boys play with a ball", "a boy"])
@@ -145,22 +125,3 @@ def test_measured_files_hold_cider_with_and_without_the_own_caption(tmp_path):
     assert own["i1"]["kept"] == phi[3:, 1].tolist()
     # The caption itself is the best of references.
     assert all(a < b for a, b in zip(own["i1"]["own_left_out"], own["i1"]["kept"], strict=True))
-
-
-def test_mistakes_are_named(tmp_path):
-    corpus = corpus_of([2, 2])
-    phi = random_phi(corpus, 0)
-    with pytest.raises(InputError, match="no phi is given"):
-        phi_statistics(corpus, {})
-    with pytest.raises(InputError, match="has one image, so no caption is of another"):
-        phi_statistics(corpus_of([3]), {"phi": np.ones((3, 1), dtype=np.float32)})
-    with pytest.raises(InputError, match=r"phi 'phi' is \[4, 3\] but"):
-        phi_statistics(corpus, {"phi": np.ones((4, 3), dtype=np.float32)})
-    for value in (np.nan, -1.0, np.inf):
-        wrong = phi.copy()
-        wrong[1, 1] = value
-        with pytest.raises(InputError, match="phi 'phi' holds a value that is negative or not finite"):
-            phi_statistics(corpus, {"phi": wrong})
-    (tmp_path / "m.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InputError, match="write_statistics; make it again"):
-        read_statistics(tmp_path / "m.json")

@@ -9,7 +9,7 @@ import torch
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS, compare, evaluate
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.metrics import Evaluator, asp, ncs, recall_at_k
+from fivesentences.metrics import Evaluator, ncs, recall_at_k
 from fivesentences.retrieval import Gallery
 
 
@@ -80,21 +80,6 @@ def test_both_ways_to_score_a_matrix_give_the_same_result(given):
         assert (result.values, result.about) == (wanted.values, wanted.about)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"protocol": "coco"}, "it is one of"),
-        ({"protocol": "f30k"}, r"f30k has 1000 images and 5000 captions"),
-        ({"labels": np.zeros((19, 3))}, "give one row per image"),
-        ({"categories": np.zeros(20), "caption_categories": np.zeros(99)}, "give one row per caption"),
-        ({"positives": {"CxC": None}, "protocol": "folds"}, "defined for the whole gallery"),
-    ],
-)
-def test_a_wrong_request_is_one_sentence(given, small, arguments, sentence):
-    with pytest.raises(InputError, match=sentence):
-        evaluate(**{"similarity": given[0], **arguments})
-
-
 def test_compare_averages_to_the_metrics_and_clusters_by_image(given):
     similarity, phi = given
     other = np.random.default_rng(5).normal(size=similarity.shape)
@@ -132,16 +117,3 @@ def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given,
         usual = evaluate(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
         assert usual.value("N@5", "i2t", ground_truth="kept") > wanted
         assert usual.value("N@5", "t2i", ground_truth="kept") == found.value("N@5", "t2i", ground_truth="kept")
-
-
-def test_asp_with_average_ranks_and_semantic_recall_with_ground_truth_are_compared(given):
-    similarity, phi = given
-    other = np.random.default_rng(5).normal(size=similarity.shape)
-    more = {"asp": True, "asp_ties": ("index", "average"), "sr_ground_truth": ("kept", "removed")}
-    frame = compare(similarity, other, {"x": np.round(phi, 1)}, resamples=9, **more)
-    asps = frame[(frame.metric == "ASP") & (frame.direction == "i2t")].set_index("formula")
-    for ties in ("index", "average"):
-        assert asps.loc[ties, "a"] == pytest.approx(asp(similarity, np.round(phi, 1), ties=ties))
-    assert set(frame[frame.metric == "SR@5"].ground_truth) == {"kept", "removed"}
-    with pytest.raises(InputError, match="sr_ground_truth is 'own'"):
-        compare(similarity, other, sr_ground_truth=("own",))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.errors import InputError
-from fivesentences.evaluation.disagreements import compare_retrievals, read_retrievals, write_retrievals
-from fivesentences.semantics import write_phi
+from fivesentences.evaluation.disagreements import compare_retrievals
 
 K = 4
 
@@ -69,26 +65,3 @@ def test_counts_and_choice_are_those_of_the_definition(corpus: Corpus, matrices,
                 assert answer["ncs"] == pytest.approx(of_model[one["query"]][1])
                 assert sum(item["own"] for item in answer["items"]) == len(of_model[one["query"]][0])
                 assert len(answer["items"]) == K
-
-
-def test_the_same_words_are_shown_once(corpus: Corpus, matrices) -> None:
-    similarities, phi = matrices
-    rows = corpus.table.assign(caption="always the same")
-    found = compare_retrievals(Corpus("made", rows), similarities, phi, k=K, directions=["t2i"], queries=3)
-    assert [one["outcome"] for one in found["chosen"]] == ["neither", "both"]
-
-
-def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, matrices, tmp_path: Path) -> None:
-    similarities, _ = matrices
-    write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
-    paths = {name: tmp_path / f"{name}.npy" for name in similarities}
-    for name, matrix in similarities.items():
-        np.save(paths[name], matrix)
-    write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json", k=K)
-    assert read_retrievals(tmp_path / "r.json")["phi"] == "cider"
-    np.save(paths["b"], similarities["b"].T)
-    with pytest.raises(InputError, match=r"b\.npy: it is \[75, 30\], but .* has 30 images and 75 captions"):
-        write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json")
-    (tmp_path / "x.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InputError, match=r"x\.json: these are not retrievals"):
-        read_retrievals(tmp_path / "x.json")

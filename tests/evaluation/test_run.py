@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,9 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
 from fivesentences.evaluation.tidy import (
-    GALLERY_COLUMNS,
-    RUN_COLUMNS,
     VALUE_COLUMNS,
     collect,
     read_evaluations,
-    read_tidy,
-    summary,
-    tidy_of,
-    write_tidy,
 )
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
@@ -128,23 +121,6 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
     pd.testing.assert_series_equal(whole, alone)
 
 
-def test_a_tidy_table_is_read_back_and_a_cut_one_named(files: dict[str, Path], tmp_path: Path) -> None:
-    evaluate(files)
-    table = tidy_of(read_evaluations([files["out"]]), "tiny")
-    write_tidy(table, path := tmp_path / "tiny.parquet")
-    pd.testing.assert_frame_equal(read_tidy(path), table)
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"not a readable parquet file .*; remove it and make it"):
-        read_tidy(path)
-
-
-def test_the_summary_is_of_the_similarity_as_it_is_and_of_the_main_phi(files: dict[str, Path]) -> None:
-    evaluate(files)
-    alone = summary(collect([files["out"]], "tiny"))
-    evaluate(files, ("cider", "tfidf", "cider+tfidf"), inferences=("naive", "csls"), labels=files["labels"])
-    assert summary(collect([files["out"]], "tiny")) == alone
-
-
 def test_hubs_are_counted_item_by_item(files: dict[str, Path]) -> None:
     evaluate(files, inferences=("naive", "assignment"))
     (content,) = read_json(files["out"])
@@ -195,69 +171,6 @@ def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files,
     np.save(paths[1], members[1][:, :-1])
     with pytest.raises(InputError, match=r"member1\.npy is \[6, 14\], but .*member0\.npy is \[6, 15\]"):
         write_mean_similarity(paths, tmp_path / "mean.npy")
-
-
-def phi_of_another_split(files):
-    dev = Corpus.read(files["made"]).split("dev")
-    write_phi("cider", [f"{caption} !" for caption in dev.captions], dev.image_of_caption, files["cider"])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (phi_of_another_split, r"cider\.npy"),
-        (
-            lambda files: np.save(files["similarity"], np.zeros((3, 7), np.float32)),
-            r"similarity.npy: it is \[3, 7\], but test of made has 6 images and 15 captions; start Snakemake",
-        ),
-        (
-            lambda files: files["similarity"].write_bytes(files["similarity"].read_bytes()[:-20]),
-            r"similarity.npy: this is not a complete .npy file",
-        ),
-        (
-            lambda files: pd.read_parquet(files["labels"]).iloc[1:].to_parquet(files["labels"]),
-            r"labels\.parquet: the image 'test0' has no row",
-        ),
-    ],
-)
-def test_inputs_of_other_data_are_refused(files, change, message):
-    change(files)
-    with pytest.raises(InputError, match=message):
-        evaluate(files, labels=files["labels"])
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (Path.unlink, "there is no such file; start Snakemake with -R train"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20]), r"it is cut .*; start Snakemake with -R train"),
-    ],
-    ids=["missing", "cut"],
-)
-def test_a_run_without_its_similarity_is_to_be_trained_again(files, damage, message):
-    # Deleting the file would not do: Snakemake knows that the training ended, not which files it left.
-    (files["similarity"].parent / "run.yaml").touch()
-    damage(files["similarity"])
-    with pytest.raises(InputError, match=message):
-        evaluate(files)
-
-
-ABOUT_A = dict.fromkeys([*RUN_COLUMNS, *GALLERY_COLUMNS], "a")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{}", r"x\.json: this is no list of evaluated runs"),
-        ('[{"run": "a", "scale": "s"}]', r"x\.json: the run 'a' lacks 'dataset'"),
-        (json.dumps(ABOUT_A), r"x\.json: the run 'a' lacks 'values'"),
-        (json.dumps(ABOUT_A | {"values": [{"inference": "naive"}]}), r"x\.json: the run 'a' lacks 'metric'"),
-    ],
-)
-def test_a_file_that_is_no_evaluation_is_named(tmp_path, text, message):
-    (tmp_path / "x.json").write_text(text)
-    with pytest.raises(InputError, match=message):
-        collect([tmp_path / "x.json"], "tiny")
 
 
 def test_the_kept_epoch_is_the_one_that_the_history_marks(tmp_path):

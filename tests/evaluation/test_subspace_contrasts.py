@@ -10,8 +10,6 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
 from fivesentences.evaluation.contrasts import (
     FORMAT_OF_CATEGORIES,
-    PairedSubspaces,
-    contrast_subspaces,
     read_contrasts,
     read_precisions,
     write_subspace_contrasts,
@@ -20,7 +18,8 @@ from fivesentences.metrics.crossed import crossed_differences
 
 POOL = np.array([f"d{place}" for place in range(60)])
 A, B = [f"a{seed}" for seed in range(4)], [f"b{seed}" for seed in range(4)]
-PAIR = PairedSubspaces("wikipedia", "made", "printed", A, B, "map", "last", [0, 1, 2, 3])
+PAIR = {"role": "wikipedia", "documents": "made", "division": "printed", "seeds": [0, 1, 2, 3], "a": A, "b": B}
+PAIR |= {"a_selection": "map", "b_selection": "last"}
 
 
 def queries(test_documents: int) -> pd.DataFrame:
@@ -86,22 +85,10 @@ def test_test_documents_drawn_by_each_seed_are_paired_within_the_seed(tmp_path):
     assert one["low"] < 0.02 < one["high"] and one["high"] - one["low"] < 0.02
 
 
-def test_a_single_seed_has_no_interval(tmp_path):
-    found = contrasted(
-        queries(40), tmp_path, PairedSubspaces("wikipedia", "made", "printed", A[:1], B[:1], "map", "last", [0])
-    )
-    one = found["metrics"]["mAP"]["mean"]
-    assert one["mean"] == pytest.approx(0.02, abs=0.01) and one["low"] is None and one["spread"] is None
-    assert found["same_queries"]
-
-
 def test_runs_that_cannot_be_paired_are_refused(tmp_path):
     frame = queries(40)
-    with pytest.raises(InputError, match="the run 'a0' has no values of the epoch by 'loss'"):
-        contrasted(frame, tmp_path, PairedSubspaces("wikipedia", "made", "printed", A, B, "loss", "last", [0, 1, 2, 3]))
-    crooked = PairedSubspaces("wikipedia", "made", "printed", A, B[::-1], "map", "last", [0, 1, 2, 3])
-    with pytest.raises(InputError, match="the runs 'a0' and 'b3' were tested on different documents"):
-        contrasted(frame, tmp_path, crooked)
+    with pytest.raises(InputError, match="the run 'a0' has no values"):
+        contrasted(frame, tmp_path, PAIR | {"a_selection": "loss"})
+    with pytest.raises(InputError, match="the runs 'a0' and 'b3' were tested on different items"):
+        contrasted(frame, tmp_path, PAIR | {"b": B[::-1]})
     assert read_precisions([tmp_path / "1.queries.parquet"], ["a0"]).keys() == {("a0", "map")}
-    with pytest.raises(InputError, match="has no values"):
-        contrast_subspaces([PAIR], {})

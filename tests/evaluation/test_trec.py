@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fivesentences.errors import InputError
 from fivesentences.evaluation import protocols
 from fivesentences.evaluation.protocols import Protocol, Scorer
 from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_qrels, write_run
@@ -91,12 +90,3 @@ def test_written_scores_decrease_strictly_and_stay_near(scores):
     if (np.abs(ranked) < 1e38).all():
         near = np.abs(found.astype(np.float64) - ranked)
         assert (near <= 8 * np.spacing(np.maximum(np.abs(ranked), np.abs(found)).astype(np.float32))).all()
-
-
-def test_ids_that_no_run_can_hold_are_refused():
-    assert trec_ids(None, 3, "c") == ["c0", "c1", "c2"]
-    assert trec_ids(["7", "9"], 2, "i") == ["7", "9"]
-    for ids, words in ((["a", "b c"], "id 1 is 'b c'"), (["a", ""], "id 1 is ''"), (["a", "a"], "0 and 1 are both 'a'"),
-                       (["a"], "1 ids for 2 items")):  # fmt: skip
-        with pytest.raises(InputError, match=f"ids.txt: .*{words}"):
-            trec_ids(ids, 2, "i", "ids.txt")

@@ -77,7 +77,7 @@ def test_one_cluster_says_nothing():
         (([np.nan], [1.0]), "query 0 is nan in a and 1.0 in b"),
         (([np.nan], [np.nan]), "no query counts"),
         (([1.0, np.inf], [1.0, 2.0]), "query 1 is inf"),
-        ((["x"], [1.0]), "no number"),
+        ((["x"], [1.0]), "not a number"),
         (([1.0], [2.0], "t-test"), "expected 'permutation' or 'bootstrap'"),
         (([1.0], [2.0], "bootstrap", [1, 2]), "label each of them"),
         (([1.0], [2.0], "bootstrap", None, 10, 95), "must lie between 0 and 1"),

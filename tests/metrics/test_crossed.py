@@ -158,13 +158,6 @@ def test_components_are_unbiased():
     assert (np.abs(np.mean(found, axis=0) - [1, 4, 9]) < 3.5 * error).all() and error.max() < 0.15
 
 
-@pytest.mark.parametrize(("sizes", "seeds"), [((1, 1, 5), 10), ((0.3, 2, 2), 5), ((0.1, 3, 1), 5), ((1, 0, 1), 4)])
-def test_intervals_of_incomplete_tables_cover_as_often_as_they_say_or_more(sizes, seeds):
-    draw = np.random.default_rng(0)
-    found = [partly(drawn(sizes, (seeds, 60), 40, draw), resamples=1) for _ in range(300)]
-    assert 0.91 <= np.mean([each.low <= 0 <= each.high for each in found]) <= 0.99
-
-
 def test_the_bootstrap_draws_seeds_and_items_of_the_pool():
     values = drawn((1, 1, 2), (4, 9), 6, np.random.default_rng(2))
     measured = ~np.isnan(values)

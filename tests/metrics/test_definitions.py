@@ -27,7 +27,7 @@ EVERYTHING = {
 OF_A_GALLERY = {"Med r", "Rsum", "mR", "Nsum", *(name for name, metric in METRICS.items() if metric.is_hubness)}
 
 
-@pytest.mark.usefixtures("block_size")
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_value_of_every_query_equals_its_definition(slow, case, direction):
     definitions, given = slow.Definitions(case, direction), (case.similarity, (direction,))
@@ -52,7 +52,7 @@ def test_every_value_of_every_query_equals_its_definition(slow, case, direction)
         assert found == pytest.approx(definitions.median_and_mean_rank(), abs=1e-9)
 
 
-@pytest.mark.usefixtures("block_size")
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_average_precision_and_plausible_matches_have_further_forms(slow, case, direction):
     definitions = slow.Definitions(case, direction)

@@ -29,7 +29,7 @@ from fivesentences.evaluation.categories import (
     TABLES,
     write_subspace_table,
 )
-from fivesentences.evaluation.contrasts import PairedRuns, PairedSubspaces, write_contrasts, write_subspace_contrasts
+from fivesentences.evaluation.contrasts import write_contrasts, write_subspace_contrasts
 from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
 from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
@@ -361,9 +361,7 @@ class MadeUp:
 
     def numbers(self, exhibit: str) -> list[Path]:
         """The files that a table or figure is made from."""
-        rule, wildcard = ("make_table", "table") if exhibit in self.plan.tables else ("plot_figure", "figure")
-        numbers = self.plan.inputs_of(rule, scale=self.plan.scale.scale, **{wildcard: exhibit})["numbers"]
-        assert isinstance(numbers, list)
+        numbers = self.plan.numbers_of(self.plan.scale.scale, exhibit)
         for path in numbers:
             if not path.exists():
                 self._measure(exhibit, path)
@@ -388,18 +386,18 @@ class MadeUp:
                 sets, runs = plan.margins_of_captions(path.stem), plan.runs_with_margins(plan.scale.scale)
                 write_json(path, margins_of(path.stem, sets, runs))
             case "contrasts":
-                params = plan.params_of("contrast_runs", scale=plan.scale.scale, exhibit=exhibit)
-                pairs = [PairedRuns(**pair) for pair in params["pairs"]]
-                runs = {run for pair in pairs for run in (*pair.a, *pair.b)}
+                pairs = plan.paired_runs(plan.scale.scale, exhibit)
+                runs = {run for pair in pairs for run in (*pair["a"], *pair["b"])}
                 write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
-                write_contrasts(pairs, [path.with_suffix(".parquet")], path, phi=params["phi"], resamples=100)
+                write_contrasts(
+                    pairs, [path.with_suffix(".parquet")], path, phi=plan.scale.evaluation_phi, resamples=100
+                )
             case "subspaces" | "subspace_histories" | "subspace_contrasts" | "subspace_projection":
                 self._measure_subspaces(exhibit)
             case "corpora":
                 self.corpus.write(path)
             case "retrievals":
-                runs = plan.params_of("compare_retrievals", scale=plan.scale.scale, figure=exhibit)["similarities"]
-                write_json(path, retrievals_of(self.corpus, runs))
+                write_json(path, retrievals_of(self.corpus, plan.compared(plan.scale.scale, exhibit).runs))
 
     def _measure_subspaces(self, exhibit: str) -> None:
         """Everything of category retrieval that a table or figure may read."""
@@ -412,10 +410,10 @@ class MadeUp:
                 write_subspace_table(frames[table], places.subspace_numbers(job.name, part), columns)
         scale = plan.scale.scale
         if plan.exhibits[exhibit].reads == "subspace_contrasts":
-            pairs = plan.params_of("contrast_subspaces", scale=scale, exhibit=exhibit)["pairs"]
+            pairs = plan.paired_subspaces(scale, exhibit)
             queries = [places.subspace_numbers(job.name, "queries") for job in jobs]
             out = places.subspace_contrasts(scale, exhibit)
-            write_subspace_contrasts([PairedSubspaces(**pair) for pair in pairs], queries, out, resamples=100)
+            write_subspace_contrasts(pairs, queries, out, resamples=100)
         if plan.exhibits[exhibit].reads == "subspace_projection":
             out = places.subspace_projection(scale, exhibit)
             write_subspace_table([projection_of(24)], out, PROJECTION_COLUMNS)

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
-from fivesentences.paper.document import TURNED_FROM, write_document
 from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import latex, latex_width
+from fivesentences.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
 from fivesentences.study.exhibits import TableSpec
 
 HOSTILE = (
@@ -94,12 +93,6 @@ def test_all_tables_and_figures_of_a_scale_become_one_document(compiled, everyth
 
 
 @pytest.mark.latex
-def test_a_table_fits_an_article_of_two_columns(compiled, everything, everything_written):
-    tables = [(everything_written / f"{name}.tex").read_text(encoding="utf-8") for name in everything.plan.tables]
-    assert complaints(compiled(ARTICLE % "\n\\clearpage\n".join(tables))) == []
-
-
-@pytest.mark.latex
 @pytest.mark.parametrize("name", ["five_sentences/table1", "five_sentences/table2", "sched_sam/margin_contrasts"])
 def test_texts_of_any_kind_are_printed_and_do_nothing(compiled, everything_written, name):
     table = Table.read(everything_written / f"{name}.json")
@@ -119,29 +112,25 @@ def test_the_table_of_a_command_compiles_too(compiled):
 
 
 @pytest.mark.latex
-def test_pages_are_turned_for_tables_that_are_too_wide(compiled, everything, everything_written, tmp_path):
-    tables = {name: Table.read(everything_written / f"{name}.json") for name in everything.plan.tables}
-    whole = {
-        name: re.search(r"\\begin\{tabular\}.*\\end\{tabular\}", latex(one), re.DOTALL) for name, one in tables.items()
+def test_tables_fit_two_columns_and_pages_are_turned_for_those_that_are_too_wide(
+    compiled, everything, everything_written
+):
+    written = {
+        name: (everything_written / f"{name}.tex").read_text(encoding="utf-8") for name in everything.plan.tables
     }
+    tables = {name: Table.read(everything_written / f"{name}.json") for name in written}
+    bodies = {name: re.search(r"\\begin\{tabular\}.*\\end\{tabular\}", one, re.DOTALL) for name, one in written.items()}
     boxes = [
-        rf"\sbox0{{\footnotesize\setlength{{\tabcolsep}}{{3.5pt}}{found[0]}}}\typeout{{WIDTH {name} \the\wd0}}"
-        for name, found in whole.items()
-        if found
+        rf"\sbox0{{\footnotesize\setlength{{\tabcolsep}}{{3.5pt}}{body[0]}}}\typeout{{WIDTH {name} \the\wd0}}"
+        for name, body in bodies.items()
+        if body
     ]
-    log = compiled(ARTICLE % "\n".join(["text", *boxes]))
+    log = compiled(ARTICLE % "\n".join(["text", *boxes, "\n\\clearpage\n".join(written.values())]))
+    assert complaints(log) == []
     measured = dict(re.findall(r"WIDTH (\S+) ([\d.]+)pt", log))
     assert len(measured) == len(boxes)
     for name, width in measured.items():
         assert 0.8 < latex_width(tables[name]) / float(width) < 1.25, name
-    plan, path = everything.plan, tmp_path / "paper.tex"
-    for name in plan.exhibits:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(everything_written / f"{name}.json", tmp_path / f"{name}.json")
-    write_document(plan.scale, plan.studies, path)
-    turned = set(re.findall(r"\\begin\{landscape\}\\input\{(.+?)\}", path.read_text(encoding="utf-8")))
-    assert turned and turned < set(tables)
-    assert turned == {name for name, table in tables.items() if latex_width(table) > TURNED_FROM * 484}
 
 
 def test_the_document_names_every_table_and_figure_once_in_the_order_of_the_studies(
@@ -154,6 +143,9 @@ def test_the_document_names_every_table_and_figure_once_in_the_order_of_the_stud
     found = re.findall(r"\\(?:input|includegraphics\[.*?\])\{(\w+/\w+)", text)
     expected = [f"{name}/{one.name}" for name, study in plan.studies.items() for one in study.made_at(plan.scale)]
     assert found == expected and any(isinstance(one, TableSpec) for one in plan.exhibits.values())
+    turned = set(re.findall(r"\\begin\{landscape\}\\input\{(.+?)\}", text))
+    widths = {name: latex_width(Table.read(everything_written / f"{name}.json")) for name in plan.tables}
+    assert turned and turned == {name for name, width in widths.items() if width > TURNED_FROM * PORTRAIT}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from fivesentences.config.reading import check, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
-from fivesentences.plan.claimed import MethodCell, RunCell, run_cells
-from fivesentences.plan.pages import PageRules
+from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.study.expand import expand_rows
@@ -214,10 +213,11 @@ def test_a_metric_or_inference_that_the_scale_lacks_has_no_cells(evidence):
 def test_a_level_has_one_side(evidence, papers):
     test = LevelTest(kind="level", loss="hardest", fraction=0.1, measure={"metric": "Rsum"}, level=1)
     study = next(paper.study for paper in papers if paper.name == "five_sentences")
-    found = run_cells(test, study, evidence.scale, list(evidence.runs.values()), evidence.inferences)
+    candidates = candidates_of(evidence.runs.values(), evidence.scale)
+    found = run_cells(test, study, evidence.scale, candidates, evidence.inferences)
     assert found and all(len(cell.terms) == 1 for cell in found)
     nobody = test.model_copy(update={"role": "coco"})
-    assert run_cells(nobody, study, evidence.scale, list(evidence.runs.values()), evidence.inferences) == []
+    assert run_cells(nobody, study, evidence.scale, candidates, evidence.inferences) == []
 
 
 def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
@@ -276,19 +276,12 @@ def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
 def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     bare = Plan(evidence.scale, evidence.studies, evidence.catalogue, config=CONFIG)
     assert list(bare.runs) == list(evidence.runs) and bare.cells_of_claims("flickr8k_evidence") == {}
-    inputs = PageRules(evidence).judge_claims("flickr8k_evidence").inputs
+    inputs = evidence.numbers_of_claims("flickr8k_evidence")
     of_jobs = {evidence.places.per_image(job) for job in evidence.evaluations}
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
     assert inputs["queries"] == inputs["judged"] == []
-    assert {path.stem for path in inputs["claims"]} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
-
-
-def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
-    assert PageRules(evidence).make_page("flickr8k_evidence").inputs["claims"] == evidence.places.claims(
-        "flickr8k_evidence", "json"
-    )
-    assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]
+    assert {path.stem for path in evidence.claims_files} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
 
 
 # --- at the papers' scale -------------------------------------------------------------------------------------------

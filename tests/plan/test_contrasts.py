@@ -79,9 +79,7 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
     rows = expand_rows(rows_of_contrasts(study.exhibit("t").contrast_specs()), study, scale)
     assert {row.loss: [run.seed for run in row.runs] for row in rows} == seeds
     assert sorted(plan.runs) == sorted(run.name for row in rows for run in row.runs)
-    params = plan.params_of("contrast_runs", scale="tiny", exhibit="s/t")
-    assert params["phi"] == scale.evaluation_phi
-    for pair, loss in zip(params["pairs"], ("all", "knn3"), strict=True):
+    for pair, loss in zip(plan.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):
         assert [(plan.runs[run].seed, plan.runs[run].loss) for run in pair["a"]] == [
             (seed, study.losses[loss]) for seed in (1, 2)
         ]
@@ -90,14 +88,13 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
         ]
 
 
-def test_a_table_and_a_figure_read_one_file_each_made_of_what_their_runs_evaluations_wrote(make_scale, tmp_path):
+def test_a_table_and_a_figure_read_one_file_each_that_pairs_all_their_runs(make_scale, tmp_path):
     contrast = {"role": "flickr30k", "fraction": 0.1, "a": "all", "b": "hardest"}
     plan = plan_of(study_of(contrast), make_scale(keep=None, studies=["s"]), tmp_path)
-    for rule, wildcard, name in (("make_table", "table", "s/t"), ("plot_figure", "figure", "s/f")):
-        file = plan.places.contrasts("tiny", name)
-        assert plan.inputs_of(rule, scale="tiny", **{wildcard: name})["numbers"] == [file]
-        read_files = plan.inputs_of("contrast_runs", scale="tiny", exhibit=name)["per_image"]
-        assert read_files == plan.per_image_of(plan.runs)
+    for name in ("s/t", "s/f"):
+        assert plan.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
+        (pair,) = plan.paired_runs("tiny", name)
+        assert sorted([*pair["a"], *pair["b"]]) == sorted(plan.runs)
 
 
 def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_scale, tmp_path):
@@ -108,4 +105,4 @@ def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_s
     found = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
     assert [one.is_made for one in found] == [False] * 4
     plan = plan_of(study, scale, tmp_path)
-    assert plan.inputs_of("make_table", scale="tiny", table="s/t")["numbers"] == []
+    assert plan.numbers_of("tiny", "s/t") == []

@@ -11,10 +11,7 @@ from pydantic import ValidationError
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.config.scales import Scale
-from fivesentences.errors import InputError
-from fivesentences.plan.graph import graph_of
-from fivesentences.plan.pages import GALLERY, PageRules
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import GALLERY, Plan
 from fivesentences.study.exhibits import GallerySpec
 from fivesentences.study.study import Study
 
@@ -47,7 +44,8 @@ def plan(make_scale):
 def losses_of(plan: Plan) -> list[str]:
     gallery = plan.gallery("tiny")
     assert gallery is not None
-    return [row.loss for row in gallery.rows]
+    names = {loss.folder: name for name, loss in plan.study_of(gallery.study).losses.items()}
+    return [names[plan.all_runs[run].loss.folder] for run in gallery.runs]
 
 
 def test_a_gallery_shows_one_run_of_each_row_and_asks_for_their_training(plan) -> None:
@@ -56,15 +54,13 @@ def test_a_gallery_shows_one_run_of_each_row_and_asks_for_their_training(plan) -
     assert (gallery.study, gallery.dataset, losses_of(made)) == ("mine", "scenes", ["hardest", "all", "knn3"])
     assert all(run.endswith("seed=0") for run in gallery.runs) and set(gallery.runs) < set(made.runs)
     hardest, every, knn = gallery.runs
-    assert gallery.contrasts == ((every, hardest), (knn, hardest))
-    rules = {job.rule for job in graph_of(made, made.targets["page"]).jobs}
-    assert {"find_disagreements", "show_gallery", "train"} <= rules
+    assert gallery.options["contrasts"] == [[every, hardest], [knn, hardest]]
 
 
 def test_what_a_scale_leaves_out_is_in_no_gallery_nor_in_its_contrasts(plan) -> None:
     made = plan(keep=[{"loss": ["hardest", "all"]}])
-    assert losses_of(made) == ["hardest", "all"] and len(made.gallery("tiny").contrasts) == 1
-    assert [row.loss for row in made.gallery("tiny-complete").rows] == ["hardest", "all", "knn3"]
+    assert losses_of(made) == ["hardest", "all"] and len(made.gallery("tiny").options["contrasts"]) == 1
+    assert len(made.gallery("tiny-complete").runs) == 3
 
 
 def test_both_sides_of_a_contrast_are_shown_once(plan) -> None:
@@ -80,8 +76,8 @@ def test_only_queries_of_a_dataset_with_photographs_are_shown(plan, tmp_path: Pa
     datasets = {"mine": precomp, "coco": {"loader": "karpathy"}}
     both = {"roles": {"flickr30k": "mine", "coco": "coco"}, "datasets": datasets}
     gallery = plan(**both).gallery("tiny")
-    assert gallery.dataset == "coco" and [row.loss for row in gallery.rows] == ["hardest", "all"]
-    assert gallery.contrasts == ()
+    assert gallery.dataset == "coco" and len(gallery.runs) == 2
+    assert gallery.options["contrasts"] == []
 
 
 def test_a_scale_may_keep_the_gallery_alone_by_its_name(plan) -> None:
@@ -90,24 +86,20 @@ def test_a_scale_may_keep_the_gallery_alone_by_its_name(plan) -> None:
 
 def test_without_a_gallery_nothing_is_planned_and_navigation_does_not_lead_there(plan, studies, make_scale) -> None:
     def addresses(made: Plan) -> set[str]:
-        return {page["path"] for page in PageRules(made).site("tiny")["pages"]}
+        return {page["path"] for page in made.site("tiny")["pages"]}
 
     assert GALLERY in addresses(plan())
     some = {"five_sentences": studies["five_sentences"]}
     catalogue = read(Catalogue, CONFIG / "datasets.yaml")
     without = Plan(make_scale(studies=list(some), only=["table3"], keep=None), some, catalogue, config=CONFIG)
     assert without.gallery("tiny") is None and GALLERY not in addresses(without)
-    rules = {job.rule for job in graph_of(without, without.targets["page"]).jobs}
-    assert not rules & {"find_disagreements", "show_gallery"}
-    with pytest.raises(InputError, match="tiny: no study has a gallery with a row that is trained on photographs"):
-        without.inputs_of("find_disagreements", scale="tiny")
+    assert without.gallery_page("tiny") == []
 
 
 def test_the_phi_of_ncs_comes_first_and_those_of_the_paper_follow_where_the_scale_has_them(plan) -> None:
-    assert plan().phis_of_gallery == ["cider"]
-    assert plan(evaluation_phi="tfidf", matrices=["spice"]).phis_of_gallery == ["tfidf", "spice"]
-    names = list(plan(matrices=["spice"]).params_of("find_disagreements", scale="tiny")["phis"])
-    assert names == ["cider", "spice"]
+    assert plan().gallery("tiny").phis == ["cider"]
+    assert plan(evaluation_phi="tfidf", matrices=["spice"]).gallery("tiny").phis == ["tfidf", "spice"]
+    assert plan(matrices=["spice"]).gallery("tiny").phis == ["cider", "spice"]
 
 
 @pytest.mark.parametrize("row", [{"inference": "csls"}, {"folds": 5}])

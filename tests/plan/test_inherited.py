@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from fivesentences.errors import InputError
-from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -33,14 +32,10 @@ def plan_for(tmp_path):
     return made
 
 
-def jobs(plan: Plan) -> list[str]:
-    return [job.rule for job in graph_of(plan, plan.targets["page"]).jobs]
-
-
 def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_of_its_studies(plan_for):
     plan = plan_for(keep=None)
     assert len(plan.runs) == 3  # two seeds of the loss that the demo's other_seeds know
-    assert "train" in jobs(plan) and "ask_judge" not in jobs(plan)  # the demo's judges are asked of nothing
+    assert plan.judged == []  # the demo's judges are asked of nothing
     renamed = {"losses": {"a": {}, "b": {"triplet": 7}}, "tables": [TABLE | {"rows": [ROW | {"loss": ["a", "b"]}]}]}
     assert len(plan_for(MINE | renamed).runs) == 2  # `keep` picks none of them, so it is ignored
     assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
@@ -49,9 +44,8 @@ def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_
 @pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
 def test_every_study_can_be_the_only_one_of_a_scale_that_extends_the_demo(plan_for, study):
     plan = plan_for(study)
-    assert jobs(plan)
-    complete = plan.params_of("write_manifest", scale="s-complete")["scale"]
-    assert complete["studies"] == [study]
+    assert plan.sources("s") and plan.exhibits
+    assert plan.settings("s-complete")["studies"] == [study]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +67,5 @@ def test_what_the_scale_states_itself_must_be_in_its_studies(plan_for, stated, s
 
 
 def test_what_a_judge_says_of_a_scale_is_not_in_the_folder_of_another(plan_for):
-    judged = {
-        name: plan_for("five_sentences", scale=name).inputs_of("judge_claims", scale=name)["judged"] for name in "st"
-    }
+    judged = {name: plan_for("five_sentences", scale=name).numbers_of_claims(name)["judged"] for name in "st"}
     assert judged["s"] and not set(judged["s"]) & set(judged["t"])

@@ -6,7 +6,7 @@ import pytest
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.jobs import ensemble_jobs, training_jobs
+from fivesentences.plan.jobs import evaluation_jobs, training_jobs
 from fivesentences.study.runs import EnsembleRun, RunSpec
 
 
@@ -42,10 +42,10 @@ def test_ensembles_of_a_dataset_are_evaluated_together():
     members = list(runs({"scenes": 2, "other": 2}).values())
     pairs = [EnsembleRun(ensemble=name, members=members[:2]) for name in ("pair", "couple")]
     pairs.append(EnsembleRun(ensemble="pair", members=members[2:]))
-    jobs = ensemble_jobs(pairs, "complete/")
+    jobs = evaluation_jobs(pairs, "complete/")
     assert {name: list(job.runs) for name, job in jobs.items()} == {
-        "complete/scenes/ensembles": [pair.name for pair in pairs[:2]],
-        "complete/other/ensembles": [pairs[2].name],
+        "scenes/complete/ensembles": [pair.name for pair in pairs[:2]],
+        "other/complete/ensembles": [pairs[2].name],
     }
 
 

@@ -299,12 +299,12 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
                 ),
                 (
                     {"exceptions": [{"model": "vsepp", "widths": {"similarity_dim": 8}}]},
-                    r"training\.exceptions\[0\]\.widths\.similarity_dim is a width that the model vsepp does not have; "
+                    r"training\.exceptions\[0\]\.widths\.similarity_dim is a width that none of the models vsepp has; "
                     r"there are: embedding, word\.",
                 ),
                 (
                     {"exceptions": [{"model": ["i2t", "sgr"], "widths": {"caption_word": 8}}]},
-                    r"exceptions\[0\]\.widths\.caption_word is a width that none of its models has",
+                    r"exceptions\[0\]\.widths\.caption_word is a width that none of the models i2t, sgr has",
                 ),
                 (
                     {"exceptions": [{"loss": "a", "widths": {"height": 8}}]},

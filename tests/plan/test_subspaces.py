@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.study.exhibits import Exhibit, Source, SubspaceContrastSpec, SubspaceRowSpec
+from fivesentences.study.exhibits import Source, SubspaceContrastSpec, SubspaceRowSpec, TableSpec
 from fivesentences.study.expand import subspace_contrasts, subspace_rows
 from fivesentences.study.runs import PlacedRun
 from fivesentences.study.study import Study
@@ -36,7 +35,7 @@ METHOD = TripletNetwork.model_validate(METHODS["grid_0"])
 PRINTED = {"validation": 231, "validation_from": "test"}
 
 
-class OfRows(Exhibit):
+class OfRows(TableSpec):
     """Stands in for a kind of table or figure."""
 
     reads: ClassVar[Source] = "subspaces"
@@ -78,7 +77,7 @@ def contrast(**keys: Any) -> SubspaceContrastSpec:
 def exhibit(kind: type[OfRows], *specs: Any, name: str = "t") -> OfRows:
     rows = [one for one in specs if isinstance(one, SubspaceRowSpec)]
     contrasts = [one for one in specs if isinstance(one, SubspaceContrastSpec)]
-    return kind(name=name, title="T", caption="C", rows=rows, contrasts=contrasts)
+    return kind(kind="rows", name=name, title="T", caption="C", rows=rows, contrasts=contrasts)
 
 
 def study_of(*exhibits: OfRows, labels: dict[str, str] | None = None) -> Study:
@@ -209,11 +208,10 @@ def test_runs_of_one_seed_stand_together_and_no_job_is_longer_than_it_may_be() -
     assert len(runs) == 2 * 5 * 3
     assert Counter(name for job in plan.subspaces.jobs.values() for name in job.runs) == Counter(list(runs))
     for name, job in plan.subspaces.jobs.items():
-        assert name.startswith(f"{job.documents}/{job.division}/")
         assert len(job.runs) in (3, 4)
-        assert {runs[run].division for run in job.runs} == {job.division}
+        assert {name.rpartition("/")[0]} == {f"{runs[run].documents}/{runs[run].division}" for run in job.runs}
     for division in ("printed", "whole_test"):
-        jobs = [job for job in plan.subspaces.jobs.values() if job.division == division]
+        jobs = [job for name, job in plan.subspaces.jobs.items() if f"/{division}/" in name]
         seeds = [runs[run].seed for job in jobs for run in job.runs]
         assert all(first <= second for first, second in pairwise(seeds))
 
@@ -222,10 +220,10 @@ def test_methods_that_a_scale_leaves_out_have_jobs_that_only_complete_needs() ->
     plan = plan_of(scale_of(methods=["cca"]), exhibit(OfRows, row(method=["cca", "sam"])))
     assert {run.method.method for run in plan.subspaces.runs.values()} == {"cca"}
     assert len(plan.subspaces.all_runs) == 6
-    assert list(plan.subspaces.jobs) == ["svcl/printed/1", "complete/svcl/printed/1"]
-    page, complete = (plan.inputs_of("make_table", scale=one, table="study/t")["numbers"] for one in plan.scales)
+    assert list(plan.subspaces.jobs) == ["svcl/printed/1", "svcl/complete/printed/1"]
+    page, complete = (plan.numbers_of(one, "study/t") for one in plan.scales)
     assert page == [plan.places.subspace_numbers("svcl/printed/1")]
-    assert complete == [*page, plan.places.subspace_numbers("complete/svcl/printed/1")]
+    assert complete == [*page, plan.places.subspace_numbers("svcl/complete/printed/1")]
     assert plan.targets["runs"] == [plan.places.subspace_record("svcl/printed/1")]
 
 
@@ -244,49 +242,38 @@ def test_documents_are_read_from_the_files_of_their_loader() -> None:
         read(Catalogue, CONFIG / "datasets.yaml"),
         places=places,
     )
-    assert plan.inputs_of("keep_documents", documents="svcl") == {
+    assert plan.read_for_documents("svcl") == {
         "features": Path("in/wikipedia/raw_features.mat"),
         "train_list": Path("in/wikipedia/trainset_txt_img_cat.list"),
         "test_list": Path("in/wikipedia/testset_txt_img_cat.list"),
         "categories": Path("in/wikipedia/categories.list"),
     }
-    assert plan.inputs_of("keep_documents_of_words", documents="drawn") == {
+    assert plan.read_for_documents("drawn") == {
         "corpus": places.corpus("drawn"),
         "features": Path("out/features/drawn/grid_descriptors-global.npy"),
     }
-    assert plan.inputs_of("keep_documents_of_words", documents="words") == {
+    assert plan.read_for_documents("words") == {
         "table": Path("t.csv"),
         "images": Path("i.npy"),
     }
-    assert plan.inputs_of("keep_documents", documents="own")["texts"] == Path("t.npy")
+    assert plan.read_for_documents("own")["texts"] == Path("t.npy")
     # Exactly one of the two rules makes the documents, that with vectors of texts where they are vectors.
-    vectors, words = (
-        {name for name in documents if re.fullmatch(plan.constraints_of(rule)["documents"], name)}
-        for rule in ("keep_documents", "keep_documents_of_words")
-    )
+    vectors, words = (set(plan.documents_with(texts)) for texts in ("vectors", "words"))
     assert (vectors, words) == ({"svcl", "own"}, {"drawn", "words"})
-    assert "text" in plan.outputs_of("keep_documents") and "text" not in plan.outputs_of("keep_documents_of_words")
 
 
 def test_a_job_reads_its_documents_and_a_division_for_each_of_its_seeds() -> None:
     other = row(division="whole_test", method="cca")
     plan = plan_of(scale_of(documents=BOTH), exhibit(OfRows, row(method=["cca", "sam"]), other))
     places = plan.places
-    inputs = plan.inputs_of("train_subspaces", subspace_job="svcl/printed/1")
-    assert inputs == {
-        "documents": places.documents("svcl"),
-        "image": places.document_vectors("svcl", "image"),
-        "text": [places.document_vectors("svcl", "text")],
-        "divisions": [places.division("svcl", "printed", seed) for seed in (0, 1, 2)],
-    }
-    placed = [PlacedRun.of(one) for one in plan.params_of("train_subspaces", subspace_job="svcl/printed/1")["runs"]]
+    assert plan.vectors_of_texts("svcl") == [places.document_vectors("svcl", "text")]
+    assert plan.divisions_of("svcl/printed/1") == [places.division("svcl", "printed", seed) for seed in (0, 1, 2)]
+    placed = plan.subspaces_of_job("svcl/printed/1")
     assert {one.run.name for one in placed} == {
         name for name, run in plan.subspaces.runs.items() if run.division == "printed"
     }
     assert all(one.folder == places.subspace_run(one.run.name) for one in placed)
     assert all(one.division == places.division("svcl", "printed", one.run.seed) for one in placed)
-    division = plan.params_of("divide_documents", documents="svcl", division="whole_test", seed="1")["spec"]
-    assert division["validation_from"] == "train"
     assert places.division("svcl", "printed", 1).as_posix() == "results/corpus/documents/svcl/printed,seed=1.csv"
 
 
@@ -305,7 +292,7 @@ def test_a_table_or_figure_reads_what_it_names() -> None:
     places = plan.places
 
     def numbers(name: str) -> Any:
-        return plan.inputs_of("make_table", scale="s", table=f"study/{name}")["numbers"]
+        return plan.numbers_of("s", f"study/{name}")
 
     jobs = plan.subspaces.jobs_of(run.name for run in subspace_rows([made], plan.studies["study"], plan.scale)[0].runs)
     assert 1 < len(jobs) <= 3
@@ -315,25 +302,18 @@ def test_a_table_or_figure_reads_what_it_names() -> None:
         *(places.subspace_numbers(job, "category_margins") for job in jobs),
     ]
     assert numbers("contrasts") == [places.subspace_contrasts("s", "study/contrasts")]
-    (pair,) = plan.params_of("contrast_subspaces", scale="s", exhibit="study/contrasts")["pairs"]
+    (pair,) = plan.paired_subspaces("s", "study/contrasts")
     assert (pair["a_selection"], pair["b_selection"], pair["seeds"]) == ("map", "last", [0, 1, 2])
     assert pair["b"] == [f"svcl/printed/cca/seed={seed}" for seed in (0, 1, 2)]
-    queries = plan.inputs_of("contrast_subspaces", scale="s", exhibit="study/contrasts")["queries"]
-    assert queries == [places.subspace_numbers(f"svcl/printed/{part}", "queries") for part in (1, 2, 3)]
     (of_run,) = plan.subspaces.jobs_of(["svcl/printed/cca/seed=0"])
     assert numbers("projection") == [
         places.subspace_projection("s", "study/projection"),
         places.subspace_numbers(of_run, "category_margins"),
     ]
-    params = plan.params_of("project_subspace", scale="s", exhibit="study/projection")
-    assert (params["selection"], params["run"]["folder"]) == (
-        "last",
-        "results/training/subspaces/svcl/printed/cca/seed=0",
-    )
+    placed, selection = plan.projected("s", "study/projection")
+    assert (selection, placed.folder) == ("last", Path("results/training/subspaces/svcl/printed/cca/seed=0"))
     assert numbers("no_contrasts") == numbers("no_projection") == numbers("nothing") == []
-    assert re.fullmatch(plan.constraints_of("contrast_subspaces")["exhibit"], "study/contrasts")
-    assert not re.fullmatch(plan.constraints_of("contrast_subspaces")["exhibit"], "study/rows")
-    assert not re.fullmatch(plan.constraints["exhibit"], "study/contrasts")  # runs of image-text matching
+    assert plan.reading("subspace_contrasts") == ["study/contrasts", "study/no_contrasts"]
 
 
 def test_a_study_that_names_an_unknown_method_ends_with_its_methods() -> None:

@@ -13,7 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.metrics import Evaluator, asp, category_map, ncs, pmrp, recall_at_k
 from fivesentences.retrieval import Gallery, assignment, csls, hubness, unique_images
-from fivesentences.retrieval.gallery import Source, checked_phi, first_not_finite
+from fivesentences.retrieval.gallery import Source, checked_phi
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
 PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]
@@ -52,16 +52,12 @@ def changed(matrix, place, value):
     ("similarity", "sentence"),
     [
         (SIMILARITY.T, r"^similarity is \[10, 2\], but .* every image has a caption; pass similarity\.T if"),
-        (np.zeros((997, 200)), r"\[997, 200\], but rows are images"),
         (SIMILARITY[0], r"similarity is float64 of shape \[10\]; a matrix of real numbers is expected"),
-        (np.zeros((0, 0)), r"shape \[0, 0\]"),
-        (SIMILARITY.astype(complex), "complex128"),
         (SIMILARITY.astype(str), "real numbers"),
         (
             changed(SIMILARITY, (1, 7), np.nan),
             r"^similarity\[1, 7\] is nan \(image 1, caption 7\); every value must be",
         ),
-        (changed(SIMILARITY, (1, 7), np.inf), r"^similarity\[1, 7\] is inf"),
         (changed(SIMILARITY, (0, 9), -np.inf), r"^similarity\[0, 9\] is -inf"),
         (
             np.repeat(np.random.default_rng(1).normal(size=(6, 30)), 5, axis=0),
@@ -81,7 +77,6 @@ def test_a_similarity_that_is_none_is_refused_with_the_cure(name, similarity, se
         (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\], but there are 2 images and 10 captions.*pass similarity\.T"),
         (SIMILARITY[:, :9], None, r"is \[2, 9\]: 9 captions are not equal blocks for 2 images; pass image_of_caption"),
         (SIMILARITY, [0] * 9, r"image_of_caption has shape \[9\] but there are 10 captions"),
-        (SIMILARITY, [0] * 10, "image 1 has no caption"),
         (SIMILARITY, [0] * 9 + [2], r"image_of_caption\[9\] is 2; image indices run from 0 to 1"),
         (SIMILARITY, [0.0] * 9 + [np.nan], "must hold whole numbers"),
     ],
@@ -99,9 +94,7 @@ def test_captions_that_are_nobodys_are_refused(name, similarity, image_of_captio
         (PHI[:9], r"phi is \[9, 2\] but similarity has 2 images and 10 captions: the caption file differs"),
         (np.zeros((12, 2)), "keep its first 10 rows, or choose the ideal pool 'given_rows'"),
         (np.zeros((10, 3)), "the caption file differs"),
-        (PHI[0], "a matrix of real numbers is expected"),
         (changed(PHI, (7, 1), np.nan), r"^phi\[7, 1\] is nan \(image 1, caption 7\); every value must be finite: make"),
-        (changed(PHI, (7, 1), -np.inf), r"^phi\[7, 1\] is -inf"),
     ],
 )
 def test_a_phi_that_does_not_fit_is_refused_with_the_cure(name, phi, sentence):
@@ -133,16 +126,6 @@ def test_each_mistake_names_the_file_and_the_value(words):
     with pytest.raises(InputError) as error:
         NAMED[words]()
     assert words in str(error.value)
-
-
-@given(st.integers(1, 9), st.integers(1, 9), st.sampled_from("CF"), st.booleans(), st.data())
-def test_the_first_value_that_is_not_finite_is_found_in_any_layout(rows, columns, order, turned, data):
-    matrix = np.zeros((rows, columns), order=order)
-    place = data.draw(st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1)))
-    assert first_not_finite(matrix) is None
-    matrix[place] = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
-    assert first_not_finite(matrix.T if turned else matrix) == (place[::-1] if turned else place)
-    assert first_not_finite(np.ones((rows, columns), dtype=int)) is None
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=6), st.booleans(), st.integers(0, 3), st.data())

@@ -57,19 +57,13 @@ def test_out_that_overlaps_or_is_read_only_is_refused():
     [
         (rescore, SMALL, {"method": "hungarian"}, "method is 'hungarian'; expected 'naive' or"),
         (rescore, SMALL, {"method": "csls", "beta": 3}, "csls has no option 'beta'; its options are: k"),
-        (rescore, SMALL, {"method": "naive", "k": 3}, "naive has no option 'k'; its options are: none"),
-        (rescore, SMALL, {"method": "csls", "direction": "both"}, "direction is 'both'"),
-        *((function, SMALL, {"k": k}, f"k is {k}") for function in (csls, hubness) for k in (0, -1, 1.5, True)),
-        (inverted_softmax, SMALL, {"beta": 0}, "beta is 0"),
+        *((function, SMALL, {"k": k}, f"k is {k}") for function in (csls, hubness) for k in (0, 1.5)),
         (inverted_softmax, SMALL, {"beta": float("nan")}, "beta is nan"),
-        (inverted_softmax, SMALL, {"direction": "t2t"}, "direction is 't2t'"),
         (inverted_softmax, SMALL[:1], {}, "pass include_self=True"),
         (assignment, np.zeros((3, 7)), {}, "pass captions_per_image"),
         (assignment, np.zeros((3, 7)), {"captions_per_image": 2}, "it must be at least 3"),
-        (assignment, np.zeros((3, 7)), {"captions_per_image": 2.5}, "captions_per_image is 2.5"),
         (assignment, SMALL, {"solver": "greedy"}, "solver is 'greedy'"),
         (assignment, SMALL, {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1]}, "both given"),
-        (assignment, SMALL, {"image_of_caption": [0, 0, 0, 0]}, "image 1 has no caption"),
     ],
 )
 def test_what_does_not_fit_is_named(function, given, options, message):

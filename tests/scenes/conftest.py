@@ -12,7 +12,7 @@ import pytest
 from fivesentences.corpus import Corpus
 from fivesentences.scenes import DescribedScene, compose, generate, truth_of
 
-IMAGES = 1100
+IMAGES = 400
 
 
 @pytest.fixture(scope="session")

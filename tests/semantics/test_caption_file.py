@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
+from fivesentences.semantics.caption_file import read_captions, read_pairing
 
 
 def written(folder, content, name="captions.txt"):
@@ -53,32 +53,18 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("captions.txt", None, "no such file"),
         ("captions.txt", b"", "holds no captions"),
         ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
-        ("captions.json", b"[]", "holds no captions"),
         ("captions.json", b'{"a": 1}', "must hold one list"),
-        ("captions.json", b"[" * 100_000, "nested more than 100 levels"),
         ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
-        ("captions.json", b'["a"', "is not JSON"),
         ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),
-        ("images.txt", b"0\n-1\n0\n", "line 2 is '-1'"),
         ("images.txt", "0\n\u0662\n0\n".encode(), "line 2"),
-        ("images.txt", b"0\n" + b"9" * 30 + b"\n0\n", "line 2"),
         ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),
         ("images.txt", b"0\n2\n0\n", "image 1 has no caption"),
         ("images.json", b"[0, true, 0]", "item 1 is True"),
-        ("images.npy", b"no array", "not a complete .npy file"),
     ],
 )
 def test_what_is_not_a_list_of_captions_or_does_not_pair_three_of_them_is_refused(tmp_path, name, content, sentence):
-    path = tmp_path / name if content is None else written(tmp_path, content, name)
+    path = written(tmp_path, content, name)
     with pytest.raises(InputError, match=sentence):
         read_pairing(path, 3) if name.startswith("images") else read_captions(path)
-
-
-def test_captions_that_do_not_divide_by_images_name_both_numbers_and_the_cure():
-    assert equal_pairing("captions.txt", 6, 3).tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(InputError, match=r"holds 26 captions, which is not a multiple of 5 .*; pass") as error:
-        equal_pairing("captions.txt", 26, 5)
-    assert "--per-image N" in str(error.value)

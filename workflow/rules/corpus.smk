@@ -3,20 +3,22 @@
 
 rule download:
     output:
-        **made_by("download"),
+        file="data/{file}",
     log:
         "logs/corpus/download/{file}.log",
     benchmark:
         "logs/benchmarks/corpus/download/{file}.tsv"
+    wildcard_constraints:
+        file=one_of(PLAN.downloads),
     localrule: True
     resources:
         mem_mb=500,
         runtime="8h",
     params:
-        dataset=param("download", "dataset"),
-        name=param("download", "name"),
-        catalogue=param("download", "catalogue"),
-        mirror=param("download", "mirror"),
+        dataset=lambda wildcards: PLAN.downloads[wildcards.file][0],
+        name=lambda wildcards: PLAN.downloads[wildcards.file][1],
+        catalogue=str(PLAN.catalogue_file),
+        mirror=MIRROR,
     message:
         "Download {wildcards.file}, or take it from the mirror, and check it"
     script:
@@ -25,18 +27,22 @@ rule download:
 
 rule draw_scenes:
     output:
-        **made_by("draw_scenes"),
+        corpus="results/corpus/{dataset}.parquet",
+        photographs="results/corpus/{dataset}/photographs.zip",
+        tuples="results/corpus/{dataset}/tuples.jsonl.gz",
+        labels="results/corpus/{dataset}/labels.parquet",
+        truth="results/corpus/{dataset}/truth.npy",
     log:
         "logs/corpus/{dataset}.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("draw_scenes"),
+        dataset=one_of(PLAN.drawn),
     resources:
         mem_mb=2000,
         runtime="10m",
     params:
-        scenes=param("draw_scenes", "scenes"),
+        scenes=lambda wildcards: SCALE.datasets[wildcards.dataset].model_dump(exclude={"loader"}),
     message:
         "Draw the scenes of {wildcards.dataset} and write their captions"
     script:
@@ -45,21 +51,22 @@ rule draw_scenes:
 
 rule load_corpus:
     input:
-        unpack(read_by("load_corpus")),
+        captions=lambda wildcards: PLAN.captions_of(wildcards.dataset),
     output:
-        **made_by("load_corpus"),
+        corpus="results/corpus/{dataset}.parquet",
     log:
         "logs/corpus/{dataset}.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("load_corpus"),
+        dataset=one_of(PLAN.except_for(PLAN.drawn)),
     resources:
         mem_mb=4000,
         runtime="10m",
     params:
-        **content("load_corpus"),
-        data=param("load_corpus", "data"),
+        data=lambda wildcards: SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}),
+        photographs=lambda wildcards: (own := PLAN.identity(wildcards.dataset)) and own.names,
+        needs=lambda wildcards: PLAN.splits_needed(wildcards.dataset),
     message:
         "Read images, captions and splits of {wildcards.dataset}"
     script:
@@ -68,15 +75,16 @@ rule load_corpus:
 
 rule label_images:
     input:
-        unpack(read_by("label_images")),
+        corpus="results/corpus/{dataset}.parquet",
+        instances=lambda wildcards: PLAN.downloaded(wildcards.dataset, "instances")[0],
     output:
-        **made_by("label_images"),
+        labels="results/corpus/{dataset}/labels.parquet",
     log:
         "logs/corpus/{dataset}/labels.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}/labels.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("label_images"),
+        dataset=one_of(PLAN.except_for(PLAN.drawn)),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",

@@ -3,7 +3,7 @@
 
 rule fetch_encoder:
     output:
-        **made_by("fetch_encoder"),
+        record="data/fetched/encoders/{encoder}.json",
     log:
         "logs/encoders/{encoder}.log",
     benchmark:
@@ -13,7 +13,7 @@ rule fetch_encoder:
         mem_mb=8000,
         runtime="2h",
     params:
-        encoder=param("fetch_encoder", "encoder"),
+        encoder=settings_of_encoder,
     message:
         "{wildcards.encoder}, which its library downloads"
     script:
@@ -22,9 +22,13 @@ rule fetch_encoder:
 
 rule embed:
     input:
-        unpack(read_by("embed")),
+        corpus="results/corpus/{dataset}.parquet",
+        photographs=photographs,
+        fetched=lambda wildcards: ancient(PLAN.fetched_encoder(wildcards.encoder)),
     output:
-        **made_by("embed"),
+        images="results/features/{dataset}/encoders/{encoder}/images.npy",
+        captions="results/features/{dataset}/encoders/{encoder}/captions.npy",
+        note="results/features/{dataset}/encoders/{encoder}/embed.json",
     log:
         "logs/encoders/{dataset}/{encoder}.log",
     benchmark:
@@ -33,10 +37,10 @@ rule embed:
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime="4h",
-        gpu=int(PLAN.scale.training.gpu),
+        gpu=int(SCALE.training.gpu),
     params:
-        **content("embed"),
-        encoder=param("embed", "encoder"),
+        photographs=digest_of_photographs,
+        encoder=settings_of_encoder,
     message:
         "Images and captions of {wildcards.dataset} by {wildcards.encoder}"
     script:
@@ -45,9 +49,11 @@ rule embed:
 
 rule compare_embeddings:
     input:
-        unpack(read_by("compare_embeddings")),
+        images="results/features/{dataset}/encoders/{encoder}/images.npy",
+        captions="results/features/{dataset}/encoders/{encoder}/captions.npy",
+        note="results/features/{dataset}/encoders/{encoder}/embed.json",
     output:
-        **made_by("compare_embeddings"),
+        similarity="results/training/{dataset}/{encoder},encoder/similarity_test.npy",
     log:
         "logs/encoders/{dataset}/{encoder}-similarity.log",
     benchmark:

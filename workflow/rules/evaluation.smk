@@ -2,34 +2,65 @@
 # what margins know.
 
 
+def compared(wildcards):
+    """The two runs whose retrievals a figure compares."""
+    return PLAN.compared(wildcards.scale, wildcards.figure)
+
+
+def gallery(wildcards):
+    """The runs whose retrievals the gallery of a scale shows."""
+    return PLAN.gallery(wildcards.scale)
+
+
+def pairs_of(wildcards):
+    """Both sides of the contrasts of a table or figure."""
+    return PLAN.paired_runs(wildcards.scale, wildcards.exhibit)
+
+
+def runs_with_margins(wildcards):
+    """Runs on a dataset whose adaptive margins a table or figure shows."""
+    return PLAN.runs_with_margins(wildcards.scale, wildcards.dataset)
+
+
+def phi_of_margins(wildcards):
+    """Files of phi that the margins of a dataset's captions, and of its runs, are made from."""
+    sets = PLAN.captions_with_margins(wildcards.dataset)
+    files = [file for one in sets for file in one["phi_files"].values()]
+    return sorted({*files, *map(str, PLAN.phi_read_by(runs_with_margins(wildcards)))})
+
+
 # What is trained in one job is evaluated in one: to read phi and start Python takes longer than the numbers of a run.
 rule evaluate:
     input:
-        unpack(read_by("evaluate")),
+        corpus="results/corpus/{dataset}.parquet",
+        made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
+        labels=labels,
     output:
-        **made_by("evaluate"),
+        metrics="results/evaluation/jobs/{dataset}/{job}.json",
+        per_image="results/evaluation/jobs/{dataset}/{job}.per_image.parquet",
     log:
-        "logs/evaluation/{job}.log",
+        "logs/evaluation/{dataset}/{job}.log",
     benchmark:
-        "logs/benchmarks/evaluation/{job}.tsv"
+        "logs/benchmarks/evaluation/{dataset}/{job}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
-        runtime=lambda wildcards: 15 * len(PLAN.evaluations[wildcards.job].runs),
+        runtime=lambda wildcards: 15 * len(PLAN.evaluations[job_of(wildcards)].runs),
     params:
-        runs=param("evaluate", "runs"),
-        phis=param("evaluate", "phis"),
-        metrics=param("evaluate", "metrics"),  # not read: runs are evaluated again when there is another metric
+        runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
+        phis=SCALE.phis,
+        metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),  # not read: runs are evaluated again when there is another metric
     message:
-        "Evaluate {wildcards.job}"
+        "Evaluate {wildcards.job} on {wildcards.dataset}"
     script:
         "../scripts/evaluate.py"
 
 
 rule collect_metrics:
     input:
-        unpack(read_by("collect_metrics")),
+        metrics=lambda wildcards: PLAN.metrics_of(PLAN.evaluated_at(wildcards.scale)),
     output:
-        **made_by("collect_metrics"),
+        table="results/evaluation/{scale}.parquet",
     log:
         "logs/evaluation/{scale}.log",
     benchmark:
@@ -46,9 +77,9 @@ rule collect_metrics:
 
 rule collect_histories:
     input:
-        unpack(read_by("collect_histories")),
+        records=lambda wildcards: PLAN.records_of(PLAN.trained_at(wildcards.scale)),
     output:
-        **made_by("collect_histories"),
+        histories="results/evaluation/{scale}.histories.parquet",
     log:
         "logs/evaluation/{scale}.histories.log",
     benchmark:
@@ -58,7 +89,7 @@ rule collect_histories:
         mem_mb=1000,
         runtime="10m",
     params:
-        folders=param("collect_histories", "folders"),
+        folders=lambda wildcards: {run: str(PLAN.places.run(run)) for run in PLAN.trained_at(wildcards.scale)},
     message:
         "Collect the epochs of all trainings of scale {wildcards.scale} in one table"
     script:
@@ -67,9 +98,11 @@ rule collect_histories:
 
 rule compare_retrievals:
     input:
-        unpack(read_by("compare_retrievals")),
+        corpus=lambda wildcards: PLAN.places.corpus(compared(wildcards).dataset),
+        records=lambda wildcards: PLAN.made_of(compared(wildcards).runs),
+        phi=lambda wildcards: PLAN.matrices_of(compared(wildcards)).values(),
     output:
-        **made_by("compare_retrievals"),
+        retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
         "logs/evaluation/retrievals/{scale}/{figure}.log",
     benchmark:
@@ -78,8 +111,8 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=param("compare_retrievals", "similarities"),
-        options=param("compare_retrievals", "options"),
+        similarities=lambda wildcards: PLAN.similarities_of(compared(wildcards).runs),
+        options=lambda wildcards: compared(wildcards).options,
     message:
         "Find queries of {wildcards.figure} that recall calls equal and phi does not"
     script:
@@ -88,9 +121,11 @@ rule compare_retrievals:
 
 rule find_disagreements:
     input:
-        unpack(read_by("find_disagreements")),
+        corpus=lambda wildcards: PLAN.places.corpus(gallery(wildcards).dataset),
+        records=lambda wildcards: PLAN.made_of(gallery(wildcards).runs),
+        phi=lambda wildcards: PLAN.matrices_of(gallery(wildcards)).values(),
     output:
-        **made_by("find_disagreements"),
+        disagreements="results/evaluation/disagreements/{scale}.json",
     log:
         "logs/evaluation/disagreements/{scale}.log",
     benchmark:
@@ -99,9 +134,9 @@ rule find_disagreements:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=param("find_disagreements", "similarities"),
-        phis=param("find_disagreements", "phis"),
-        options=param("find_disagreements", "options"),
+        similarities=lambda wildcards: PLAN.similarities_of(gallery(wildcards).runs),
+        phis=lambda wildcards: PLAN.matrices_of(gallery(wildcards)),
+        options=lambda wildcards: gallery(wildcards).options,
     message:
         "Find queries on which recall and semantics, or models, disagree"
     script:
@@ -110,19 +145,23 @@ rule find_disagreements:
 
 rule contrast_runs:
     input:
-        unpack(read_by("contrast_runs")),
+        per_image=lambda wildcards: PLAN.per_image_of(
+            run for pair in pairs_of(wildcards) for run in (*pair["a"], *pair["b"])
+        ),
     output:
-        **made_by("contrast_runs"),
+        contrasts="results/evaluation/contrasts/{scale}/{exhibit}.json",
     log:
         "logs/evaluation/contrasts/{scale}/{exhibit}.log",
     benchmark:
         "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.tsv"
+    wildcard_constraints:
+        exhibit=one_of(PLAN.reading("contrasts")),
     resources:
         mem_mb=1000,
         runtime="15m",
     params:
-        pairs=param("contrast_runs", "pairs"),
-        phi=param("contrast_runs", "phi"),
+        pairs=pairs_of,
+        phi=SCALE.evaluation_phi,
     message:
         "Differences of the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
     script:
@@ -131,9 +170,12 @@ rule contrast_runs:
 
 rule ask_judge:
     input:
-        unpack(read_by("ask_judge")),
+        corpus="results/corpus/{dataset}.parquet",
+        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.judged], "test"),
     output:
-        **made_by("ask_judge"),
+        pairs="results/evaluation/agreement/{scale}/{dataset}/{judge}.parquet",
+        numbers="results/evaluation/agreement/{scale}/{dataset}/{judge}.json",
     log:
         "logs/evaluation/agreement/{scale}/{dataset}/{judge}.log",
     benchmark:
@@ -143,7 +185,7 @@ rule ask_judge:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        phis=param("ask_judge", "phis"),
+        phis=PLAN.judged,
     message:
         "How well each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
@@ -152,9 +194,12 @@ rule ask_judge:
 
 rule find_positives:
     input:
-        unpack(read_by("find_positives")),
+        corpus="results/corpus/{dataset}.parquet",
+        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("found_positives")),
+        labels=labels,
     output:
-        **made_by("find_positives"),
+        found="results/evaluation/found_positives/{scale}/{dataset}/{judge}.parquet",
     log:
         "logs/evaluation/found_positives/{scale}/{dataset}/{judge}.log",
     benchmark:
@@ -170,9 +215,11 @@ rule find_positives:
 
 rule measure_phi:
     input:
-        unpack(read_by("measure_phi")),
+        corpus="results/corpus/{dataset}.parquet",
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("phi_statistics")),
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, PLAN.phis_read("phi_statistics"), "test"),
     output:
-        **made_by("measure_phi"),
+        statistics="results/evaluation/meaning/{dataset}.json",
     log:
         "logs/evaluation/meaning/{dataset}.log",
     benchmark:
@@ -188,9 +235,12 @@ rule measure_phi:
 
 rule measure_margins:
     input:
-        unpack(read_by("measure_margins")),
+        corpus="results/corpus/{dataset}.parquet",
+        phi=phi_of_margins,
+        features=lambda wildcards: sorted({PLAN.features_of(run) for run in runs_with_margins(wildcards)}),
+        records=lambda wildcards: PLAN.records_of(run.name for run in runs_with_margins(wildcards)),
     output:
-        **made_by("measure_margins"),
+        margins="results/evaluation/margins/{scale}/{dataset}.json",
     log:
         "logs/evaluation/margins/{scale}/{dataset}.log",
     benchmark:
@@ -199,9 +249,9 @@ rule measure_margins:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        sets=param("measure_margins", "sets"),
-        runs=param("measure_margins", "runs"),
-        settings=param("measure_margins", "settings"),
+        sets=lambda wildcards: PLAN.captions_with_margins(wildcards.dataset),
+        runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
+        settings=SCALE.training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
     message:
         "What the margins of training captions of {wildcards.dataset} are made of"
     script:

@@ -4,7 +4,7 @@
 # Nodes of a cluster may have no network: what is downloaded is fetched where Snakemake runs.
 rule fetch_network:
     output:
-        **made_by("fetch_network"),
+        record="data/fetched/networks/{network}.json",
     log:
         "logs/features/networks/{network}.log",
     benchmark:
@@ -21,23 +21,29 @@ rule fetch_network:
 
 rule extract_features:
     input:
-        unpack(read_by("extract_features")),
+        corpus="results/corpus/{dataset}.parquet",
+        photographs=photographs,
+        weights=lambda wildcards: PLAN.weights_of(wildcards.extracted),
+        fetched=lambda wildcards: ancient(PLAN.network_of(wildcards.extracted)),
     output:
-        **made_by("extract_features"),
+        features="results/features/{dataset}/{extracted}.npy",
+        images="results/features/{dataset}/{extracted}.images.parquet",
+        source="results/features/{dataset}/{extracted}.source.json",
     log:
         "logs/features/{dataset}/{extracted}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("extract_features"),
+        dataset=one_of(PLAN.except_for(PLAN.precomp)),
+        extracted=one_of(PLAN.extracted_here(parts=False, regions=False)),
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="4h",
-        gpu=int(PLAN.scale.training.gpu),
+        gpu=int(SCALE.training.gpu),
     params:
-        **content("extract_features"),
-        spec=param("extract_features", "spec"),
+        photographs=digest_of_photographs,
+        spec=settings_of_features,
     message:
         "{wildcards.extracted} features of {wildcards.dataset}"
     script:
@@ -45,53 +51,57 @@ rule extract_features:
 
 
 use rule extract_features as detect_regions with:
-    input:
-        unpack(read_by("detect_regions")),
     output:
-        **made_by("detect_regions"),
-    log:
-        "logs/features/{dataset}/{extracted}.log",
-    benchmark:
-        "logs/benchmarks/features/{dataset}/{extracted}.tsv"
+        features="results/features/{dataset}/{extracted}.npy",
+        images="results/features/{dataset}/{extracted}.images.parquet",
+        source="results/features/{dataset}/{extracted}.source.json",
+        regions="results/features/{dataset}/{extracted}.regions.parquet",
     wildcard_constraints:
-        **PLAN.constraints_of("detect_regions"),
-    params:
-        **content("detect_regions"),
-        spec=param("detect_regions", "spec"),
+        dataset=one_of(PLAN.except_for(PLAN.precomp)),
+        extracted=one_of(PLAN.extracted_here(parts=False, regions=True)),
     message:
         "Regions of {wildcards.dataset} by {wildcards.extracted}"
 
 
 use rule extract_features as extract_part with:
-    input:
-        unpack(read_by("extract_part")),
     output:
-        **made_by("extract_part"),
+        features="results/features/{dataset}/parts/{extracted}/{part_of_images}.npy",
+        images="results/features/{dataset}/parts/{extracted}/{part_of_images}.images.parquet",
+        source="results/features/{dataset}/parts/{extracted}/{part_of_images}.source.json",
     log:
         "logs/features/{dataset}/{extracted}/{part_of_images}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}/{part_of_images}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("extract_part"),
+        dataset=one_of(PLAN.except_for(PLAN.precomp)),
+        extracted=one_of(PLAN.extracted_here(parts=True)),
+        part_of_images="[0-9]+",
     params:
-        **content("extract_part"),
-        spec=param("extract_part", "spec"),
-        part=param("extract_part", "part"),
+        photographs=digest_of_photographs,
+        spec=settings_of_features,
+        part=lambda wildcards: int(wildcards.part_of_images),
     message:
         "{wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
 
 
 rule join_features:
     input:
-        unpack(read_by("join_features")),
+        parts=lambda wildcards: expand(
+            "results/features/{dataset}/parts/{extracted}/{part}.npy",
+            part=range(1, PLAN.extracted_features[wildcards.extracted].parts + 1),
+            **wildcards,
+        ),
     output:
-        **made_by("join_features"),
+        features="results/features/{dataset}/{extracted}.npy",
+        images="results/features/{dataset}/{extracted}.images.parquet",
+        source="results/features/{dataset}/{extracted}.source.json",
     log:
         "logs/features/{dataset}/{extracted}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("join_features"),
+        dataset=one_of(PLAN.except_for(PLAN.precomp)),
+        extracted=one_of(PLAN.extracted_here(parts=True)),
     resources:
         mem_mb=2000,
         runtime="2h",
@@ -103,40 +113,48 @@ rule join_features:
 
 rule reduce_features:
     input:
-        unpack(read_by("reduce_features")),
+        corpus="results/corpus/{dataset}.parquet",
+        features=lambda wildcards: PLAN.features_before(wildcards.dataset, wildcards.reduced),
     output:
-        **made_by("reduce_features"),
+        features="results/features/{dataset}/{reduced}.npy",
+        images="results/features/{dataset}/{reduced}.images.parquet",
     log:
         "logs/features/{dataset}/{reduced}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{reduced}.tsv"
+    wildcard_constraints:
+        reduced=one_of(PLAN.reduced_features),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
-        sizes=param("reduce_features", "sizes"),
+        sizes=lambda wildcards: PLAN.reduced_features[wildcards.reduced].model_dump(include={"regions", "dimensions"}),
     message:
         "Reduce features of {wildcards.dataset} to {wildcards.reduced}"
     script:
         "../scripts/reduce_features.py"
 
 
+# Features that somebody else extracted stay where they are: a description says which file holds which image.
 rule describe_precomp:
     input:
-        unpack(read_by("describe_precomp")),
+        corpus="results/corpus/{dataset}.parquet",
+        folder=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).folder,
     output:
-        **made_by("describe_precomp"),
+        description="results/features/{dataset}/{extracted}.json",
+        images="results/features/{dataset}/{extracted}.images.parquet",
     log:
         "logs/features/{dataset}/{extracted}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        **PLAN.constraints_of("describe_precomp"),
+        dataset=one_of([*PLAN.precomp, *PLAN.released_regions]),
+        extracted=one_of(PLAN.described),
     resources:
         mem_mb=1000,
         runtime="15m",
     params:
-        data=param("describe_precomp", "data"),
+        data=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).model_dump(include={"prefix", "testall"}),
     message:
         "Which files of a precomp folder hold the features of which images of {wildcards.dataset}"
     script:

@@ -1,11 +1,22 @@
 # Numbers -> tables and figures beside the published values, and verdicts of claims.
 
 
+def pictured(wildcards):
+    """The dataset whose photographs a figure shows, if any."""
+    return PLAN.pictured(wildcards.scale, wildcards.figure)
+
+
 rule make_table:
     input:
-        unpack(read_by("make_table")),
+        numbers=lambda wildcards: PLAN.numbers_of(wildcards.scale, wildcards.table),
+        study=lambda wildcards: PLAN.study_file(wildcards.table),
+        published=lambda wildcards: PLAN.published_of(wildcards.table),
     output:
-        **made_by("make_table") | {"html": reported(made_by("make_table")["html"], "Tables")},
+        data="results/paper/{scale}/{table}.json",
+        csv="results/paper/{scale}/{table}.csv",
+        markdown="results/paper/{scale}/{table}.md",
+        latex="results/paper/{scale}/{table}.tex",
+        html=reported("results/paper/{scale}/{table}.html", "Tables"),
     log:
         "logs/paper/{scale}/{table}.log",
     benchmark:
@@ -15,9 +26,9 @@ rule make_table:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("make_table", "scale"),
-        folder=param("make_table", "folder"),
-        texts=param("make_table", "texts"),
+        scale=settings_of_scale,
+        folder=lambda wildcards: PLAN.folder_of_published(wildcards.table),
+        texts=lambda wildcards: PLAN.texts_of(wildcards.table),
     message:
         "{wildcards.table} at scale {wildcards.scale}"
     script:
@@ -26,9 +37,15 @@ rule make_table:
 
 rule plot_figure:
     input:
-        unpack(read_by("plot_figure")),
+        numbers=lambda wildcards: PLAN.numbers_of(wildcards.scale, wildcards.figure),
+        published=lambda wildcards: PLAN.published_of(wildcards.figure),
+        photographs=lambda wildcards: photographs_of(pictured(wildcards)),
+        study=lambda wildcards: PLAN.study_file(wildcards.figure),
     output:
-        **made_by("plot_figure") | {"png": reported(made_by("plot_figure")["png"], "Figures")},
+        texts="results/paper/{scale}/{figure}.json",
+        data="results/paper/{scale}/{figure}.csv",
+        pdf="results/paper/{scale}/{figure}.pdf",
+        png=reported("results/paper/{scale}/{figure}.png", "Figures"),
     log:
         "logs/paper/{scale}/{figure}.log",
     benchmark:
@@ -38,11 +55,11 @@ rule plot_figure:
         mem_mb=1000,
         runtime="10m",
     params:
-        **content("plot_figure"),
-        scale=param("plot_figure", "scale"),
-        pictured=param("plot_figure", "pictured"),
-        folder=param("plot_figure", "folder"),
-        texts=param("plot_figure", "texts"),
+        scale=settings_of_scale,
+        pictured=pictured,
+        photographs=lambda wildcards: digest_of(pictured(wildcards)),
+        folder=lambda wildcards: PLAN.folder_of_published(wildcards.figure),
+        texts=lambda wildcards: PLAN.texts_of(wildcards.figure),
     message:
         "{wildcards.figure} at scale {wildcards.scale}"
     script:
@@ -51,9 +68,11 @@ rule plot_figure:
 
 rule gather_latex:
     input:
-        unpack(read_by("gather_latex")),
+        tables=expand("results/paper/{{scale}}/{table}.{suffix}", table=PLAN.tables, suffix=["json", "tex"]),
+        figures=expand("results/paper/{{scale}}/{figure}.{suffix}", figure=PLAN.figures, suffix=["json", "pdf"]),
+        studies=PLAN.study_files,
     output:
-        **made_by("gather_latex"),
+        document="results/paper/{scale}/paper.tex",
     log:
         "logs/paper/{scale}/latex.log",
     benchmark:
@@ -63,7 +82,7 @@ rule gather_latex:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("gather_latex", "scale"),
+        scale=settings_of_scale,
     message:
         "A LaTeX document of the tables and figures of scale {wildcards.scale}"
     script:
@@ -72,17 +91,20 @@ rule gather_latex:
 
 rule judge_claims:
     input:
-        unpack(read_by("judge_claims")),
+        # Numbers of the runs that claims compare: tidy, per_image, queries, judged and found.
+        unpack(lambda wildcards: PLAN.numbers_of_claims(wildcards.scale)),
+        claims=PLAN.claims_files,
+        studies=PLAN.study_files_of_claims,
     output:
-        **made_by("judge_claims")
-        | {
-            "html": report(
-                made_by("judge_claims")["html"],
-                caption="../report/claims.rst",
-                category="What the papers state",
-                labels={"name": "claims", "scale": "{scale}"},
-            )
-        },
+        data="results/paper/{scale}/claims/claims.json",
+        csv="results/paper/{scale}/claims/claims.csv",
+        markdown="results/paper/{scale}/claims/claims.md",
+        html=report(
+            "results/paper/{scale}/claims/claims.html",
+            caption="../report/claims.rst",
+            category="What the papers state",
+            labels={"name": "claims", "scale": "{scale}"},
+        ),
     log:
         "logs/paper/{scale}/claims.log",
     benchmark:
@@ -92,9 +114,9 @@ rule judge_claims:
         mem_mb=2000,
         runtime="30m",
     params:
-        scale=param("judge_claims", "scale"),
-        config=param("judge_claims", "config"),
-        site=param("judge_claims", "site"),
+        scale=PLAN.settings(SCALE.scale),
+        config=str(PLAN.config),
+        site=site,
     message:
         "What the papers state, tested by the runs of scale {wildcards.scale}"
     script:

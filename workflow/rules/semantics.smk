@@ -3,7 +3,7 @@
 
 rule fetch_parser:
     output:
-        **made_by("fetch_parser"),
+        record="data/fetched/parser.json",
     log:
         "logs/semantics/parser.log",
     benchmark:
@@ -13,41 +13,56 @@ rule fetch_parser:
         mem_mb=1000,
         runtime="2h",
     params:
-        mirror=param("fetch_parser", "mirror"),
+        mirror=MIRROR,
     message:
         "The Java classes of SPICE's parser: of the mirror or this user's cache, or else a download of 385 MB"
     script:
         "../scripts/fetch_parser.py"
 
 
-rule parse_some_captions:
+rule parse_captions:
     input:
-        unpack(read_by("parse_some_captions")),
+        corpus="results/corpus/{dataset}.parquet",
+        fetched=ancient("data/fetched/parser.json"),
     output:
-        **made_by("parse_some_captions"),
+        tuples="results/semantics/{dataset}/{split}/tuples.jsonl.gz",
     log:
-        "logs/semantics/{dataset}/{part}.log",
+        "logs/semantics/{dataset}/parsed/{split}.log",
     benchmark:
-        "logs/benchmarks/semantics/{dataset}/{part}.tsv"
+        "logs/benchmarks/semantics/{dataset}/parsed/{split}.tsv"
     threads: 16
     resources:
         mem_mb=4000,
         runtime="12h",
     params:
-        split=param("parse_some_captions", "split"),
-        part=param("parse_some_captions", "part"),
-        mirror=param("parse_some_captions", "mirror"),
+        mirror=MIRROR,
     message:
-        "Parse captions of {wildcards.dataset} with SPICE's own parser: {wildcards.part}"
+        "Parse the captions of {wildcards.dataset}/{wildcards.split} with SPICE's own parser"
     script:
-        "../scripts/parse_some_captions.py"
+        "../scripts/parse_captions.py"
+
+
+use rule parse_captions as parse_training_captions with:
+    output:
+        tuples="results/semantics/{dataset}/train/tuples,{captions}.jsonl.gz",
+    log:
+        "logs/semantics/{dataset}/parsed/train,{captions}.log",
+    benchmark:
+        "logs/benchmarks/semantics/{dataset}/parsed/train,{captions}.tsv"
+    params:
+        part=part_of_training,
+        mirror=MIRROR,
+    message:
+        "Parse the training captions of {wildcards.dataset} ({wildcards.captions}) with SPICE's own parser"
 
 
 rule score_captions:
     input:
-        unpack(read_by("score_captions")),
+        corpus="results/corpus/{dataset}.parquet",
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
     output:
-        **made_by("score_captions"),
+        phi="results/semantics/{dataset}/{split}/{phi}.npy",
+        note="results/semantics/{dataset}/{split}/{phi}.json",
     log:
         "logs/semantics/{dataset}/{split}/{phi}.log",
     benchmark:
@@ -62,41 +77,37 @@ rule score_captions:
         "../scripts/score_captions.py"
 
 
-rule score_training_captions:
+use rule score_captions as score_training_captions with:
     input:
-        unpack(read_by("score_training_captions")),
+        corpus="results/corpus/{dataset}.parquet",
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
     output:
-        **made_by("score_training_captions"),
+        phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
+        note="results/semantics/{dataset}/train/{phi},{captions}.json",
     log:
         "logs/semantics/{dataset}/train/{phi},{captions}.log",
     benchmark:
         "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
-    threads: 2
-    resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime="15m",
     params:
-        part=param("score_training_captions", "part"),
+        part=part_of_training,
     message:
         "{wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) against their images"
-    script:
-        "../scripts/score_training_captions.py"
 
 
 rule prepare_cider:
     input:
-        unpack(read_by("prepare_cider")),
+        corpus="results/corpus/{dataset}.parquet",
     output:
-        **made_by("prepare_cider"),
+        prepared="results/semantics/{dataset}/train/{phi},{captions}.npz",
     log:
-        "logs/semantics/{dataset}/train/{phi},{captions}.log",
+        "logs/semantics/{dataset}/prepared/{phi},{captions}.log",
     benchmark:
-        "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
+        "logs/benchmarks/semantics/{dataset}/prepared/{phi},{captions}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        part=param("prepare_cider", "part"),
+        part=part_of_training,
     message:
         "Prepare {wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) for losses"
     script:

@@ -1,11 +1,23 @@
 # Tables, figures and claims -> the pages that show them, and the manifest of what they were made of.
 
 
+def of_study(exhibits, wildcards):
+    """The tables or figures of one study."""
+    return [name for name in exhibits if name.partition("/")[0] == wildcards.study]
+
+
+def benchmarks():
+    """Where each rule that was declared before leaves its seconds."""
+    return {rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark}
+
+
 rule show_examples:
     input:
-        unpack(read_by("show_examples")),
+        corpus="results/corpus/{dataset}.parquet",
+        photographs=photographs,
     output:
-        **made_by("show_examples"),
+        captions="results/paper/{scale}/examples/{dataset}.json",
+        sheet="results/paper/{scale}/examples/{dataset}.png",
     log:
         "logs/paper/{scale}/examples/{dataset}.log",
     benchmark:
@@ -15,7 +27,7 @@ rule show_examples:
         mem_mb=1000,
         runtime="10m",
     params:
-        **content("show_examples"),
+        photographs=digest_of_photographs,
     message:
         "Some photographs of {wildcards.dataset} with their captions"
     script:
@@ -24,20 +36,23 @@ rule show_examples:
 
 rule show_features:
     input:
-        unpack(read_by("show_features")),
+        corpus="results/corpus/{dataset}.parquet",
+        features="results/features/{dataset}/{extracted}.npy",
+        photographs=photographs,
     output:
-        **made_by("show_features"),
+        texts="results/paper/{scale}/features/{dataset}/{extracted}.json",
+        data="results/paper/{scale}/features/{dataset}/{extracted}.csv",
+        pdf="results/paper/{scale}/features/{dataset}/{extracted}.pdf",
+        png="results/paper/{scale}/features/{dataset}/{extracted}.png",
     log:
         "logs/paper/{scale}/features/{dataset}/{extracted}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/features/{dataset}/{extracted}.tsv"
-    wildcard_constraints:
-        **PLAN.constraints_of("show_features"),
     resources:
         mem_mb=2000,
         runtime="30m",
     params:
-        **content("show_features"),
+        photographs=digest_of_photographs,
     message:
         "What {wildcards.extracted} sees in images of {wildcards.dataset}"
     script:
@@ -46,9 +61,14 @@ rule show_features:
 
 rule show_gallery:
     input:
-        unpack(read_by("show_gallery")),
+        disagreements="results/evaluation/disagreements/{scale}.json",
+        photographs=lambda wildcards: photographs_of(gallery(wildcards).dataset),
+        study=lambda wildcards: PLAN.study_file(gallery(wildcards).study),
     output:
-        **made_by("show_gallery") | {"thumbnails": directory(made_by("show_gallery")["thumbnails"])},
+        data="results/paper/{scale}/gallery/gallery.json",
+        csv="results/paper/{scale}/gallery/gallery.csv",
+        thumbnails=directory("results/paper/{scale}/gallery/thumbnails"),
+        page="results/paper/{scale}/gallery/index.html",
     log:
         "logs/paper/{scale}/gallery.log",
     benchmark:
@@ -57,9 +77,9 @@ rule show_gallery:
         mem_mb=2000,
         runtime="30m",
     params:
-        **content("show_gallery"),
-        scale=param("show_gallery", "scale"),
-        site=param("show_gallery", "site"),
+        photographs=lambda wildcards: digest_of(gallery(wildcards).dataset),
+        scale=settings_of_scale,
+        site=site,
     message:
         "The gallery of scale {wildcards.scale}: queries with what models retrieve for them"
     script:
@@ -68,9 +88,14 @@ rule show_gallery:
 
 rule make_study_page:
     input:
-        unpack(read_by("make_study_page")),
+        tables=lambda wildcards: expand("results/paper/{{scale}}/{table}.json", table=of_study(PLAN.tables, wildcards)),
+        figures=lambda wildcards: expand(
+            "results/paper/{{scale}}/{figure}.png", figure=of_study(PLAN.figures, wildcards)
+        ),
+        claims="results/paper/{scale}/claims/claims.json",
+        study=lambda wildcards: PLAN.study_file(wildcards.study),
     output:
-        **made_by("make_study_page"),
+        page="results/paper/{scale}/{study}/index.html",
     log:
         "logs/paper/{scale}/pages/{study}.log",
     benchmark:
@@ -80,8 +105,8 @@ rule make_study_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("make_study_page", "scale"),
-        site=param("make_study_page", "site"),
+        scale=settings_of_scale,
+        site=site,
     message:
         "The page of {wildcards.study} at scale {wildcards.scale}"
     script:
@@ -90,9 +115,20 @@ rule make_study_page:
 
 rule make_page:
     input:
-        unpack(read_by("make_page")),
+        papers=lambda wildcards: expand(
+            "results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)
+        ),
+        tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
+        figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
+        claims="results/paper/{scale}/claims/claims.json",
+        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.datasets_of_runs),
+        features=[f"results/paper/{{scale}}/features/{dataset}/{name}.json" for dataset, name in PLAN.extracted],
+        corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.datasets_of_runs),
+        gallery=lambda wildcards: PLAN.gallery_page(wildcards.scale),
+        tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
+        studies=PLAN.study_files,
     output:
-        **made_by("make_page"),
+        page="results/paper/{scale}/index.html",
     log:
         "logs/paper/{scale}/page.log",
     benchmark:
@@ -102,9 +138,12 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("make_page", "scale"),
-        site=param("make_page", "site"),
-        trained=param("make_page", "trained"),
+        scale=settings_of_scale,
+        site=site,
+        trained=lambda wildcards: {
+            "matching": len(PLAN.trained_at(wildcards.scale)),
+            "categories": len(PLAN.subspaces_at(wildcards.scale)),
+        },
     message:
         "The overview of scale {wildcards.scale}"
     script:
@@ -113,9 +152,14 @@ rule make_page:
 
 rule write_manifest:
     input:
-        unpack(read_by("write_manifest")),
+        numbers=lambda wildcards: PLAN.every_number(wildcards.scale),
+        studies=PLAN.study_files,
+        published=sorted({path for exhibit in PLAN.exhibits for path in PLAN.published_of(exhibit)}),
+        page="results/paper/{scale}/index.html",
     output:
-        **made_by("write_manifest"),
+        manifest="results/paper/{scale}/manifest.json",
+        headline="results/paper/{scale}/headline.json",
+        settings="results/paper/{scale}/settings.json",
     log:
         "logs/paper/{scale}/manifest.log",
     benchmark:
@@ -124,8 +168,8 @@ rule write_manifest:
         mem_mb=2000,
         runtime="1h",
     params:
-        scale=param("write_manifest", "scale"),
-        config=param("write_manifest", "config"),
+        scale=PLAN.settings(SCALE.scale),
+        config=str(PLAN.config),
         benchmarks=benchmarks(),
     message:
         "What the numbers of scale {wildcards.scale} were made of"
@@ -135,9 +179,11 @@ rule write_manifest:
 
 rule show_runs:
     input:
-        unpack(read_by("show_runs")),
+        # Numbers of every run: tidy, and of category retrieval subspaces.
+        unpack(lambda wildcards: PLAN.numbers_of_runs(wildcards.scale)),
     output:
-        **made_by("show_runs"),
+        page="results/paper/{scale}/runs/index.html",
+        runs="results/paper/{scale}/runs/runs.csv",
     log:
         "logs/paper/{scale}/runs.log",
     benchmark:
@@ -147,7 +193,7 @@ rule show_runs:
         mem_mb=1000,
         runtime="10m",
     params:
-        site=param("show_runs", "site"),
+        site=site,
     message:
         "The page of every run of scale {wildcards.scale}"
     script:

@@ -5,44 +5,47 @@
 # of a run are in a folder of its own, where a killed job finds what is finished, and goes on with what is not.
 rule train:
     input:
-        unpack(read_by("train")),
+        corpus="results/corpus/{dataset}.parquet",
+        features=lambda wildcards: PLAN.features_of(PLAN.runs_of_job(job_of(wildcards))[0]),
+        phi=lambda wildcards: PLAN.phi_read_by(PLAN.runs_of_job(job_of(wildcards))),
+        vocabulary=lambda wildcards: PLAN.vocabularies_of(job_of(wildcards)),
     output:
-        **made_by("train"),
+        record="results/training/jobs/{dataset}/{job}.json",
     log:
-        "logs/training/{job}.log",
+        "logs/training/{dataset}/{job}.log",
     benchmark:
-        "logs/benchmarks/training/{job}.tsv"
-    wildcard_constraints:
-        **PLAN.constraints_of("train"),
-    threads: PLAN.scale.training.threads
+        "logs/benchmarks/training/{dataset}/{job}.tsv"
+    threads: SCALE.training.threads
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime=lambda wildcards: PLAN.scale.training.minutes * len(PLAN.jobs[wildcards.job].runs),
-        gpu=int(PLAN.scale.training.gpu),
+        runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
+        gpu=int(SCALE.training.gpu),
     params:
-        runs=param("train", "runs"),
-        tensorboard=param("train", "tensorboard"),
+        runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
+        tensorboard=SCALE.training.tensorboard,
     message:
-        "Train {wildcards.job}"
+        "Train {wildcards.job} on {wildcards.dataset}"
     script:
         "../scripts/train.py"
 
 
 rule average_similarities:
     input:
-        unpack(read_by("average_similarities")),
+        records=lambda wildcards: PLAN.records_of(PLAN.members_of(wildcards.ensemble)),
     output:
-        **made_by("average_similarities"),
+        similarity="results/training/{ensemble}/similarity_test.npy",
     log:
         "logs/training/{ensemble}.log",
     benchmark:
         "logs/benchmarks/training/{ensemble}.tsv"
+    wildcard_constraints:
+        ensemble=one_of(PLAN.all_ensembles),
     localrule: True
     resources:
         mem_mb=1000,
         runtime="15m",
     params:
-        similarities=param("average_similarities", "similarities"),
+        similarities=lambda wildcards: list(PLAN.similarities_of(PLAN.members_of(wildcards.ensemble)).values()),
     message:
         "Average the similarities of the members of {wildcards.ensemble}"
     script:

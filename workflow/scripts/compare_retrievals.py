@@ -10,7 +10,7 @@ with log_to(snakemake.log[0]):
     write_retrievals(
         Corpus.read(snakemake.input.corpus).split("test"),
         {run: Path(path) for run, path in snakemake.params.similarities.items()},
-        Path(snakemake.input.phi),
+        Path(snakemake.input.phi[0]),
         Path(snakemake.output.retrievals),
         **snakemake.params.options,
     )

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
+from fivesentences.evaluation.contrasts import write_contrasts
 
 with log_to(snakemake.log[0]):
     write_contrasts(
-        [PairedRuns(**pair) for pair in snakemake.params.pairs],
+        snakemake.params.pairs,
         [Path(path) for path in snakemake.input.per_image],
         Path(snakemake.output.contrasts),
         phi=snakemake.params.phi,

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.contrasts import PairedSubspaces, write_subspace_contrasts
+from fivesentences.evaluation.contrasts import write_subspace_contrasts
 
 with log_to(snakemake.log[0]):
     write_subspace_contrasts(
-        [PairedSubspaces(**pair) for pair in snakemake.params.pairs],
+        snakemake.params.pairs,
         queries=[Path(path) for path in snakemake.input.queries],
         out=Path(snakemake.output.contrasts),
     )

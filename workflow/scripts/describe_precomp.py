@@ -8,4 +8,4 @@ from fivesentences.features import describe_precomp
 
 with log_to(snakemake.log[0]):
     corpus = Corpus.read(snakemake.input.corpus)
-    describe_precomp(snakemake.input.folder[0], corpus, Path(snakemake.output.description), **snakemake.params.data)
+    describe_precomp(snakemake.input.folder, corpus, Path(snakemake.output.description), **snakemake.params.data)

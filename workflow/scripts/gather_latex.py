@@ -5,7 +5,7 @@ from pathlib import Path
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.document import write_document
+from fivesentences.paper.tables.writing import write_document
 from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):

@@ -8,13 +8,13 @@ from fivesentences.console import log_to
 from fivesentences.paper.claims.ledger import judge_claims, read_numbers
 from fivesentences.paper.claims.writing import write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.plan.pages import NUMBERS_OF_CLAIMS
 from fivesentences.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
     scale = snakemake.wildcards.scale
-    files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in NUMBERS_OF_CLAIMS}
+    kinds = plan.numbers_of_claims(scale)
+    files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in kinds}
     found = judge_claims(plan, scale, read_numbers(plan, scale, **files))
     site = Site.of(snakemake.params.site)
     write_claims(found, plan.scales[scale], site, Path(snakemake.output.data).with_suffix(""))

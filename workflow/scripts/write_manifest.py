@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from snakemake.io import glob_wildcards, strip_wildcard_constraints
+
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
@@ -9,7 +11,17 @@ from fivesentences.paper.digests import CHECKSUMS
 from fivesentences.paper.manifest import write_manifest
 from fivesentences.plan.plan import plan_of
 
+
+def left_by_jobs(pattern, scale):
+    """Files in which jobs of the scale left their seconds, by the names of the jobs."""
+    found = glob_wildcards(pattern)
+    jobs = [dict(zip(found._fields, values, strict=True)) for values in zip(*found, strict=True)]
+    path = strip_wildcard_constraints(pattern)
+    return {"/".join(job.values()): Path(path.format(**job)) for job in jobs if job.get("scale", scale) == scale}
+
+
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
     scale, benchmarks = snakemake.wildcards.scale, snakemake.params.benchmarks
-    write_manifest(plan, scale, benchmarks, Path(snakemake.output.manifest), cache=CHECKSUMS)
+    left = {rule: left_by_jobs(pattern, scale) for rule, pattern in benchmarks.items()}
+    write_manifest(plan, scale, left, Path(snakemake.output.manifest), cache=CHECKSUMS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, need
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, own_pairs, packaged_positives
+from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.metrics import Positives
 from fivesentences.retrieval import Gallery
@@ -114,11 +113,8 @@ class Annotations:
         image_ids = read_list(self.image_ids, n_images, "ids", "images")
         caption_ids = read_list(self.caption_ids, n_captions, "ids", "captions")
         notes: list[str] = []
-        if self.eccv or self.cxc is not None or self.instances is not None:
-            if self._are_ids_known:
-                image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
-            if image_ids is not None and caption_ids is not None:
-                _check_ids(gallery, image_ids, caption_ids)
+        if self._are_ids_known and (self.eccv or self.cxc is not None or self.instances is not None):
+            image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
         categories = read_list(self.categories, n_images, "categories", "images")
         arguments = {
             "categories": None if categories is None else np.unique(categories, return_inverse=True)[1],
@@ -132,8 +128,6 @@ class Annotations:
     ) -> tuple[list[str] | None, list[str] | None, list[str]]:
         """Return ids of both sides, those not given in Karpathy's order, and a sentence on what was assumed."""
         usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
-        _check_known(self.image_ids, image_ids, usual_images, "an image")
-        _check_known(self.caption_ids, caption_ids, usual_captions, "a caption")
         is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
         assumed = {}
         if image_ids is None:
@@ -183,34 +177,3 @@ def read_list(path: Path | None, wanted: int, what: str, of: str) -> list[str] |
     if len(lines) != wanted:
         raise InputError(f"{path} holds {len(lines)} {what} but there are {wanted} {of}; give one per line.")
     return lines
-
-
-def _check_known(path: Path | None, ids: Sequence[str] | None, usual: Collection[int], what: str) -> None:
-    """Refuse a file with an id that COCO's test split does not have."""
-    known = set(usual)
-    for line, one in enumerate(ids or (), start=1):
-        if not one.isdecimal() or int(one) not in known:
-            raise InputError(
-                f"line {line} is '{one}', which is not the COCO id of {what} of the test split (Karpathy)",
-                where=path,
-                cure="give the ids of that split, one per line, in the order of the matrix",
-            )
-
-
-def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -> None:
-    """Refuse ids by which a caption of COCO's test split is of another image than in the gallery."""
-    known = own_pairs(image_ids, caption_ids).tocoo()
-    row_by_ids = np.full(gallery.n_captions, -1)
-    row_by_ids[known.col] = known.row
-    wrong = np.flatnonzero((row_by_ids >= 0) & (row_by_ids != gallery.image_of_caption))
-    if len(wrong):
-        column = int(wrong[0])
-        row, of_ids = int(gallery.image_of_caption[column]), int(row_by_ids[column])
-        raise InputError(
-            f"column {column} is caption {caption_ids[column]} of image {image_ids[of_ids]}, which the ids put at row "
-            f"{of_ids}, but the matrix has it as a caption of row {row} (image {image_ids[row]}); so {len(wrong):,} of "
-            f"{gallery.n_captions:,} captions disagree: ids and matrix are in different orders",
-            where=gallery.name,
-            cure="give the ids in the order of the matrix, by --image-ids FILE for its rows and --caption-ids FILE for "
-            "its columns, and --image-of-caption FILE where captions do not follow their images in equal blocks",
-        )

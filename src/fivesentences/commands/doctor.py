@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -25,7 +25,6 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import best_device, processors
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
-from fivesentences.plan.graph import PlannedJob, graph_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -228,21 +227,17 @@ def _cluster() -> Iterator[Finding]:
 def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
-    graph = graph_of(plan, plan.targets["page"])
-    left = [job for job in graph.jobs if not job.is_made]
-    behind = {name: graph.behind([file]) for name, file in plan.exhibit_files.items()}
-    by_table = {name: sum(len(_runs_of(plan, job)) for job in jobs) for name, jobs in behind.items()}
-    by_table = {name: runs for name, runs in by_table.items() if runs}
-    runs = sum(len(_runs_of(plan, job)) for job in graph.jobs)
-    downloads = list(_downloads(plan, left))
-    kept = sum(_kept(plan, job) for job in left)
-    missing = list(_missing(plan, graph.given, left, downloads, kept + sum(one["bytes"] or 0 for one in downloads)))
+    scale = plan.scale.scale
+    by_table = {name: count for name in plan.exhibits if (count := len(plan.shown_by(scale, name)))}
+    runs, sources = len(plan.runs) + len(plan.subspaces.runs), plan.sources(scale)
+    downloads, kept = list(_downloads(plan, sources)), _kept(plan)
+    missing = list(_missing(plan, sources, downloads, kept + sum(one["bytes"] or 0 for one in downloads)))
     notes = [
         f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
         *(f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]),
         *(f"Missing here: {one}" for one in missing),
     ]
-    title = f"{plan.scale.title}: {runs:,} runs in {len(left):,} jobs ({path})"
+    title = f"{plan.scale.title}: {runs:,} runs ({path})"
     rows = [[name, f"{count:,}"] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
     if downloads:
@@ -255,30 +250,23 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
             for one in downloads
         ]
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
-    content = {"scale": str(path), "runs": runs, "jobs_left": len(left), "by_table": by_table, "bytes": kept}
+    content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept}
     return sheets, content | {"downloads": downloads, "missing": missing}
 
 
-def _runs_of(plan: Plan, job: PlannedJob) -> Sequence[str]:
-    """Return the runs that a job trains."""
-    if job.rule == "train":
-        return plan.jobs[job.wildcards["job"]].runs
-    return plan.subspaces.jobs[job.wildcards["subspace_job"]].runs if job.rule == "train_subspaces" else ()
-
-
-def _kept(plan: Plan, job: PlannedJob) -> int:
-    """Return bytes of the float32 matrices of images and captions that a job leaves; 0 where sizes are not known."""
+def _kept(plan: Plan) -> int:
+    """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
     cells = 0.0
-    if job.rule == "train":
-        sizes = [_sizes(plan, plan.all_runs[name].dataset) for name in _runs_of(plan, job)]
-        cells = sum(images * captions for one in sizes for split, (images, captions) in one.items() if split != "train")
-    elif job.rule == "score_captions":
-        images, captions = _sizes(plan, job.wildcards["dataset"]).get(job.wildcards["split"], (0, 0))
-        cells = images * captions
-    elif job.rule == "score_training_captions":
-        images, captions = _sizes(plan, job.wildcards["dataset"]).get("train", (0, 0))
-        fraction, captions_per_image, *_ = plan.params_of(job.rule, **job.wildcards)["part"]
-        cells = images * fraction * min(captions, images * (captions_per_image or captions)) * fraction
+    for name in (run for run in plan.runs if not plan.places.similarity(run).exists()):
+        sizes = _sizes(plan, plan.runs[name].dataset)
+        cells += sum(images * captions for split, (images, captions) in sizes.items() if split != "train")
+    for path in (path for path in plan.targets["semantics"] if not path.exists()):
+        images, captions = _sizes(plan, path.parent.parent.name).get("test", (0, 0))
+        cells += images * captions
+    of_training = {path: run for run in plan.runs.values() for path in plan.phi_read_by([run])}
+    for run in (run for path, run in of_training.items() if path.suffix == ".npy" and not path.exists()):
+        images, captions = _sizes(plan, run.dataset).get("train", (0, 0))
+        cells += images * run.fraction * min(captions, images * (run.captions_per_image or captions)) * run.fraction
     return int(4 * cells)
 
 
@@ -293,39 +281,40 @@ def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
     return {str(split): (count, count * each) for split, count in counts.items() if split in splits}
 
 
-def _downloads(plan: Plan, left: Sequence[PlannedJob]) -> Iterator[dict[str, Any]]:
+def _downloads(plan: Plan, sources: Iterable[Path]) -> Iterator[dict[str, Any]]:
     """List the files that are needed and are neither here nor in the mirror."""
-    for path in (job.wildcards["file"] for job in left if job.rule == "download"):
-        dataset, name = plan.downloads[path]
-        file = plan.catalogue.datasets[dataset].files[name]
-        if not at_hand(path, plan.download_folders):
+    for path in (str(one.relative_to(plan.places.data)) for one in sources if one.is_relative_to(plan.places.data)):
+        if path in plan.downloads and not at_hand(path, plan.download_folders):
+            dataset, name = plan.downloads[path]
+            file = plan.catalogue.datasets[dataset].files[name]
             yield {"path": path, "bytes": file.size, "by_hand": None if file.url else file.fetch_by_hand}
 
 
-def _missing(
-    plan: Plan, given: Sequence[Path], left: Sequence[PlannedJob], downloads: Sequence[dict[str, Any]], held: int
-) -> Iterator[str]:
+def _missing(plan: Plan, sources: Iterable[Path], downloads: Sequence[dict[str, Any]], held: int) -> Iterator[str]:
     """Say what this machine lacks."""
-    read = {job.wildcards["documents"] for job in left if job.rule.startswith("keep_documents")}
-    documents = plan.scale.categories.documents if plan.scale.categories else {}
-    folders = [spec.folder for name, spec in documents.items() if name in read and spec.loader == "nus_wide"]
-    for path in dict.fromkeys([*given, *folders]):
-        if not path.exists():
+    places = plan.places
+    folders = [spec.folder for spec in plan.documents.values() if spec.loader == "nus_wide"]
+    fetched = {places.data / file for file in plan.downloads}
+    for path in dict.fromkeys([*sources, *folders]):
+        if path not in fetched and not path.exists():
             yield f"{path} is not here, and no rule makes it."
     if by_hand := [one["path"] for one in downloads if one["by_hand"]]:
         yield f"{', '.join(by_hand)}, which nobody may fetch for you."
-    extracting = ("extract_features", "detect_regions", "extract_part")
-    for name, job in {job.wildcards["extracted"]: job for job in left if job.rule in extracting}.items():
+    for dataset, name in plan.extracted:
         extractor = plan.extracted_features[name].extractor
-        if extractor != "grid_descriptors" and not plan.inputs_of(job.rule, **job.wildcards)["weights"]:
+        here = extractor == "grid_descriptors" or places.feature_file(dataset, f"{name}.npy").exists()
+        if not here and not plan.weights_of(name):
             cure = "name a file as weights" if extractor == "bottom_up" else "its library downloads them"
             yield f"Weights of {extractor} are not in the mirror; {cure}."
-    for one in java_findings(plan.mirror) if any(job.rule == "parse_some_captions" for job in left) else ():
-        if one.state != OK:
-            yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
+    phis = [*plan.matrices, *(phi for phi, _ in plan.judged)]
+    tuples = [path for name in plan.except_for(plan.drawn) for path in plan.tuples_of(name, phis, "test")]
+    if any(not path.exists() for path in tuples):
+        for one in java_findings(plan.mirror):
+            if one.state != OK:
+                yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
     if plan.scale.training.gpu and best_device() != "cuda":
         yield "The scale trains on a GPU, and torch finds none here."
-    results = plan.places.results
+    results = places.results
     free = shutil.disk_usage(next(path for path in (results, *results.resolve().parents) if path.is_dir())).free
     if held > free:
         yield f"Results and downloads take {held / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB are free here."

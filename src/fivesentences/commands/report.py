@@ -49,21 +49,18 @@ def report(
             raise InputErrors([InputError(sentence) for sentence in found])
         said.append("Files and settings are those of the manifest.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():
-        is_table = exhibit in plan.tables
-        rule, kind, suffix = ("make_table", "table", "html") if is_table else ("plot_figure", "figure", "png")
-        wildcards = {"scale": name, kind: exhibit}
-        inputs, params = plan.inputs_of(rule, **wildcards), plan.params_of(rule, **wildcards)
-        numbers, archives = inputs["numbers"], inputs.get("photographs", [])
-        assert isinstance(numbers, list) and isinstance(archives, list)
+        numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
+        pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
+        archives = [] if pictured is None else plan.photographs_of(pictured)
         if absent := [path for path in numbers if not path.exists()]:
             raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
         if any(not path.exists() for path in archives):
             said.append(f"kept as fetched, since its photographs are not here: {exhibit}")
             continue
-        photographs = {params["pictured"]: Photographs(*archives)} if archives else {}
+        photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         study, _, own_name = exhibit.partition("/")
-        context = Context(study, plan.studies[study], plan.scale, Path(params["folder"]), photographs)
-        made = plan.places.exhibit(name, exhibit, suffix)
+        folder = Path(plan.folder_of_published(exhibit))
+        context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         write_exhibit(context.study.exhibit(own_name), context, numbers, made.with_suffix(""))
         if not quiet:
             print(made)

@@ -116,10 +116,10 @@ def _train_scale(plan: Plan, names: Sequence[str], scale: Path, device: str, ten
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
     jobs = []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
-        inputs = plan.inputs_of("train_subspaces", subspace_job=job)
-        text = inputs["text"] if isinstance(inputs["text"], list) else [inputs["text"]]
-        runs = [plan.subspaces.placed(run) for run in plan.subspaces.jobs[job].runs if run in names]
-        jobs.append((runs, Path(str(inputs["documents"])), Path(str(inputs["image"])), next(iter(text), None)))
+        documents = plan.subspaces.jobs[job].dataset
+        image, text = places.document_vectors(documents, "image"), next(iter(plan.vectors_of_texts(documents)), None)
+        runs = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
+        jobs.append((runs, places.documents(documents), image, text))
     _check_inputs(plan.read_by(specs), plan, scale)
     for runs, *files in jobs:
         _check_inputs([*filter(None, files), *(run.division for run in runs)], plan, scale)

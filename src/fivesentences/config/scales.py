@@ -285,33 +285,21 @@ class Scale(Strict):
         return given | blocks
 
     @model_validator(mode="after")
-    def _weights_are_read(self) -> Scale:
+    def _features_fit(self) -> Scale:
         read = {spec.extractor for spec in (self.features, self.grid_features, *self.further_features.values()) if spec}
         for extractor in self.weights:
             if extractor not in read:
                 raise ValueError(
                     f"weights.{extractor} is given, but the features are of {', '.join(sorted(read)) or 'nothing'}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _runs_have_features(self) -> Scale:
         if self.roles and self.features is None:
             raise ValueError(
                 "features is missing; models are trained on features (only a scale without roles needs none)"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _grid_is_a_grid(self) -> Scale:
         if self.grid_features is not None and self.grid_features.layout == "global":
             raise ValueError(
                 "grid_features.layout is 'global'; write layout: grid or regions there, or leave the block out"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _regions_are_grid_features(self) -> Scale:
         given = {name for name, data in self.datasets.items() if getattr(data, "regions", None) is not None}
         for name in given:
             if self.datasets[name].loader != "karpathy":
@@ -321,7 +309,7 @@ class Scale(Strict):
                     f"datasets.{name}.regions is given, but no grid_features, which are read there; add them"
                 )
         lacking = sorted(set(self.roles.values()) - given)
-        if given and lacking and self.datasets[lacking[0]].loader != "precomp":
+        if given and lacking and self._dataset(lacking[0], "roles name").loader != "precomp":
             raise ValueError(
                 f"datasets.{lacking[0]} has no regions, but {', '.join(sorted(given))} has; grid_features are released "
                 "for all datasets that play roles, or are made of photographs for all"
@@ -329,48 +317,40 @@ class Scale(Strict):
         return self
 
     @model_validator(mode="after")
-    def _judges_know_their_dataset(self) -> Scale:
+    def _datasets_are_there(self) -> Scale:
+        for role, dataset in self.roles.items():
+            why = f"it plays the role {role}, for which models are trained"
+            self._has_splits(dataset, f"roles.{role} is", why, TRAINED_ON)
         for spec in self.judges:
-            if spec.dataset not in self.datasets:
-                known = ", ".join(self.datasets)
-                raise ValueError(f"judges: {spec.judge} judges '{spec.dataset}', but datasets has only: {known}")
+            self._has_splits(spec.dataset, f"judges: {spec.judge} judges", f"{spec.judge} judges it", ("test",))
             loader = JUDGED_LOADER[spec.judge]
             if self.datasets[spec.dataset].loader != loader:
                 raise ValueError(
                     f"judges: {spec.judge} judges a dataset with the loader {loader}, not '{spec.dataset}'"
                 )
-            self._has_splits(spec.dataset, f"{spec.judge} judges it", ("test",))
-        if len({spec.judge for spec in self.judges}) < len(self.judges):
-            raise ValueError("judges: every judge may occur only once")
-        return self
-
-    @model_validator(mode="after")
-    def _documents_have_images(self) -> Scale:
+        for dataset in self.datasets if self.matrices else ():
+            self._has_splits(dataset, "", "matrices are of every dataset's test split", ("test",))
+        for number, exception in enumerate(self.training.exceptions):
+            for dataset in as_list(exception.dataset or []):
+                self._dataset(dataset, f"training.exceptions[{number}].dataset is")
         for name, documents in self.categories.documents.items() if self.categories else ():
-            if documents.loader != "corpus":
-                continue
-            if documents.corpus not in self.datasets:
-                known = ", ".join(self.datasets) or "none"
-                raise ValueError(
-                    f"categories.documents.{name}.corpus is '{documents.corpus}', but datasets has only: {known}"
-                )
-            if self.features is None or self.features.layout != "global":
-                raise ValueError(
-                    f"categories.documents.{name} are images of a corpus, which are read as one vector each; "
-                    "give features with layout: global"
-                )
+            if documents.loader == "corpus":
+                self._dataset(documents.corpus, f"categories.documents.{name}.corpus is")
+                if self.features is None or self.features.layout != "global":
+                    raise ValueError(
+                        f"categories.documents.{name} are images of a corpus, which are read as one vector each; "
+                        "give features with layout: global"
+                    )
         return self
 
-    @model_validator(mode="after")
-    def _studies_are_named_once(self) -> Scale:
-        for study in self.studies:
-            if self.studies.count(study) > 1:
-                raise ValueError(f"studies names '{study}' twice; name it once")
-        return self
+    def _dataset(self, name: str, said: str) -> Dataset:
+        if name not in self.datasets:
+            raise ValueError(f"{said} '{name}', but datasets has only: {', '.join(self.datasets) or 'none'}")
+        return self.datasets[name]
 
-    def _has_splits(self, dataset: str, why: str, needed: tuple[str, ...]) -> None:
+    def _has_splits(self, dataset: str, said: str, why: str, needed: tuple[str, ...]) -> None:
         """A split that is not read would be missed only after features have been extracted."""
-        splits = getattr(self.datasets[dataset], "splits", None)
+        splits = getattr(self._dataset(dataset, said), "splits", None)
         lacking = [split for split in needed if splits is not None and split not in splits]
         if lacking:
             raise ValueError(
@@ -378,29 +358,12 @@ class Scale(Strict):
             )
 
     @model_validator(mode="after")
-    def _exceptions_have_datasets(self) -> Scale:
-        for number, exception in enumerate(self.training.exceptions):
-            for dataset in as_list(exception.dataset or []):
-                if dataset not in self.datasets:
-                    known = ", ".join(self.datasets)
-                    raise ValueError(
-                        f"training.exceptions[{number}].dataset is '{dataset}', but datasets has only: {known}"
-                    )
-        return self
-
-    @model_validator(mode="after")
-    def _matrices_have_captions(self) -> Scale:
-        for dataset in self.datasets if self.matrices else ():
-            self._has_splits(dataset, "matrices are of every dataset's test split", ("test",))
-        return self
-
-    @model_validator(mode="after")
-    def _roles_are_played(self) -> Scale:
-        for role, dataset in self.roles.items():
-            if dataset not in self.datasets:
-                known = ", ".join(self.datasets)
-                raise ValueError(f"roles.{role} is '{dataset}', but datasets has only: {known}")
-            self._has_splits(dataset, f"it plays the role {role}, for which models are trained", TRAINED_ON)
+    def _nothing_is_named_twice(self) -> Scale:
+        for study in self.studies:
+            if self.studies.count(study) > 1:
+                raise ValueError(f"studies names '{study}' twice; name it once")
+        if len({spec.judge for spec in self.judges}) < len(self.judges):
+            raise ValueError("judges: every judge may occur only once")
         of_scale = list(self.seeds.values()) if isinstance(self.seeds, dict) else [self.seeds]
         for seeds in (*of_scale, *(other.seeds for other in self.other_seeds)):
             if len(set(seeds)) != len(seeds):

@@ -5,7 +5,7 @@ What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``
 """
 
 from fivesentences.evaluation.comparing import compare
-from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, eccv_positives, packaged_positives
+from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "compare",
     "cxc_positives",
     "eccv",
-    "eccv_positives",
     "evaluate",
     "packaged_positives",
 ]

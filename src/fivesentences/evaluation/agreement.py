@@ -17,12 +17,11 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.retrieval.arguments import checked_choice
-from fivesentences.semantics import registry as phis
+from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import replacing, write_json
 
-REFERENCES = ("kept", "own_left_out")
 PAIRS = ("all", "other")
 COLUMNS = [
     *("judge", "dataset", "split", "phi", "references", "pairs", "statistic"),
@@ -76,15 +75,11 @@ def agreement(
         binary relevance over the pairs "other".
 
     Raises:
-        InputError: If a phi is unknown or lacks its tuples, a row occurs twice, the judgements are not of this corpus,
-            or some of them are not within ``parsed``.
+        InputError: If a phi is unknown or lacks its tuples, or some judgements are not within ``parsed``.
     """
-    _check_rows(rows)
     checked_choice("resample", resample, ("images", "images and captions"))
     pairs = judgements.pairs
     captions, images = (pairs[side].to_numpy(dtype=np.int64) for side in ("caption", "image"))
-    if len(pairs) == 0 or captions.max() >= corpus.n_captions or images.max() >= corpus.n_images:
-        raise InputError(f"the judgements of '{judgements.name}' are not of {corpus!r}; load them with this corpus.")
     human, own = pairs["human"].to_numpy(dtype=np.float64), pairs["own"].to_numpy(dtype=bool)
     frame = pd.DataFrame(
         {
@@ -102,17 +97,16 @@ def agreement(
     }
     clusters = np.stack([images, captions]) if resample == "images and captions" else images[None]
     chosen = {"all": np.ones(len(pairs), dtype=bool), "other": ~own}
-    numbers: list[dict[str, Any]] = []
-    known: dict[tuple[bytes, bytes], dict[str, Correlation]] = {}
-    references_of = {phi: [references for name, references in rows if name == phi] for phi, _ in rows}
+    numbers: dict[tuple[str, str], list[dict[str, Any]]] = {row: [] for row in rows}
+    known: dict[tuple[bytes, bytes], list[dict[str, Any]]] = {}
     whole = corpus, captions, images
-    for phi in track(list(references_of), f"ask {judgements.name}", len(references_of)):
-        metric = phis.SEMANTIC_METRICS[phis.parse_name(phi)[0]]
-        with_tuples = metric.tuples and parsed is not None
-        part, captions, images = _within(judgements, corpus, str(parsed)) if with_tuples else whole
-        scorer = phis.prepare(phi, part.captions, part.image_of_caption, tuples)
+    phis = list(dict.fromkeys(phi for phi, _ in rows))
+    for phi in track(phis, f"ask {judgements.name}", len(phis)):
+        metric = SEMANTIC_METRICS[parse_name(phi)[0]]
+        part, captions, images = _within(judgements, corpus, parsed) if metric.tuples and parsed else whole
+        scorer = prepare(phi, part.captions, part.image_of_caption, tuples)
         others = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same for both kinds of references
-        for references in references_of[phi]:
+        for references in (references for name, references in rows if name == phi):
             values = np.empty(len(pairs))
             values[~own] = others
             values[own] = scorer.pairs(captions[own], images[own], without_own=references == "own_left_out")
@@ -121,25 +115,20 @@ def agreement(
                 kept = chosen[which] & ~np.isnan(values)
                 same = (kept.tobytes(), values[kept].tobytes())
                 if same not in known:
-                    known[same] = _correlations(
-                        values[kept], human[kept], clusters[:, kept], statistics, resamples, seed
-                    )
-                counts = {
-                    "n_pairs": int(np.count_nonzero(kept)),
-                    "n_images": len(np.unique(images[kept])),
-                    "left_out": int(np.count_nonzero(chosen[which] & ~kept)),
-                }
+                    found = _correlations(values[kept], human[kept], clusters[:, kept], statistics, resamples, seed)
+                    known[same] = [_number(one) for one in found.values()]
                 of_phi = {
                     "phi": phi,
                     "references": references,
                     "pairs": which,
+                    "n_pairs": int(np.count_nonzero(kept)),
+                    "n_images": len(np.unique(images[kept])),
+                    "left_out": int(np.count_nonzero(chosen[which] & ~kept)),
                     "idf_corpus": _corpus_in_words(corpus) if metric.idf else "",
-                    "tuples": tuples.source if tuples is not None and phis.needs_tuples(phi) else "",
+                    "tuples": tuples.source if tuples is not None and metric.tuples else "",
                 }
-                numbers += [about | of_phi | counts | _number(found) for found in known[same].values()]
-    order = {row: place for place, row in enumerate(rows)}
-    numbers.sort(key=lambda number: order[number["phi"], number["references"]])
-    return frame, numbers
+                numbers[phi, references] += [about | of_phi | number for number in known[same]]
+    return frame, [number for of_row in numbers.values() for number in of_row]
 
 
 def write_agreement(
@@ -157,31 +146,15 @@ def read_agreement(path: Path | str) -> pd.DataFrame:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    numbers = read_json(path, "ask the judge again")
-    if not isinstance(numbers, list) or not numbers:
-        raise InputError(f"{path}: this is no list of numbers of agreement; make it again.")
-    for place, number in enumerate(numbers):
-        missing = set(COLUMNS) - number.keys() if isinstance(number, dict) else set(COLUMNS)
-        if missing:
-            raise InputError(f"{path}: number {place} lacks '{min(missing)}'; make it again.")
-    table = pd.DataFrame(numbers)[COLUMNS]
-    return table.astype(dict.fromkeys(("value", "low", "high"), "float64"))
+    table = pd.DataFrame(read_json(path, "ask the judge again"))
+    if missing := [name for name in COLUMNS if name not in table]:
+        raise InputError(f"the column '{missing[0]}' is missing", where=path, cure="ask the judge again")
+    return table[COLUMNS].astype(dict.fromkeys(("value", "low", "high"), "float64"))
 
 
 def column_of(phi: str, references: str) -> str:
     """The name of a phi's column in the table of pairs."""
     return phi if references == "kept" else f"{phi}|{references}"
-
-
-def _check_rows(rows: Sequence[tuple[str, str]]) -> None:
-    if not rows:
-        raise InputError("rows is empty; name at least one phi.")
-    for phi, references in rows:
-        if references not in REFERENCES:
-            raise InputError(f"the references of '{phi}' are {references!r}; expected 'kept' or 'own_left_out'.")
-    twice = [row for place, row in enumerate(rows) if row in rows[:place]]
-    if twice:
-        raise InputError(f"rows: {column_of(*twice[0])!r} occurs twice; every row may occur only once.")
 
 
 def _within(judgements: Judgements, corpus: Corpus, split: str) -> tuple[Corpus, NDArray[np.int64], NDArray[np.int64]]:
@@ -218,30 +191,20 @@ def _correlations(
 
 
 def _number(found: Correlation) -> dict[str, Any]:
-    return {
-        "statistic": found.statistic,
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "interval": _interval_in_words(found),
-    }
-
-
-def _interval_in_words(found: Correlation) -> str:
     if found.pairs < 2:
-        return "none: there are fewer than 2 pairs"
-    if found.value is None:
-        return "none: the correlation of a constant is not defined"
-    if found.resamples:
-        return (
-            f"{found.confidence:.0%} percentile interval of {found.resamples:,} bootstrap resamples of "
-            + " and ".join(f"{n:,} {what}" for n, what in zip(found.clusters, ("images", "captions"), strict=False))
-        )
-    if max(found.clusters) < 2:
-        return "none: there is one image only"
-    if found.statistic.startswith("kendall") and found.pairs > KENDALL_INTERVAL_PAIRS:
-        return f"none: not resampled beyond {KENDALL_INTERVAL_PAIRS:,} pairs"
-    return "none: not resampled"
+        interval = "none: there are fewer than 2 pairs"
+    elif found.value is None:
+        interval = "none: the correlation of a constant is not defined"
+    elif found.resamples:
+        drawn = " and ".join(f"{n:,} {what}" for n, what in zip(found.clusters, ("images", "captions"), strict=False))
+        interval = f"{found.confidence:.0%} percentile interval of {found.resamples:,} bootstrap resamples of {drawn}"
+    elif max(found.clusters) < 2:
+        interval = "none: there is one image only"
+    elif found.statistic.startswith("kendall") and found.pairs > KENDALL_INTERVAL_PAIRS:
+        interval = f"none: not resampled beyond {KENDALL_INTERVAL_PAIRS:,} pairs"
+    else:
+        interval = "none: not resampled"
+    return {name: getattr(found, name) for name in ("statistic", "value", "low", "high")} | {"interval": interval}
 
 
 def _corpus_in_words(corpus: Corpus) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -58,8 +57,7 @@ TABLES: dict[SubspaceTable, dict[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class SubspaceScores:
+class SubspaceScores(NamedTuple):
     """What was measured of the vectors of one run.
 
     Attributes:
@@ -73,19 +71,9 @@ class SubspaceScores:
 
 
 def cosine_similarity(images: ArrayLike, texts: ArrayLike) -> NDArray[np.float32]:
-    """``[images, texts]`` cosines; a vector of zeros is at 0 to everything.
-
-    Raises:
-        InputError: If the vectors do not share a dimension, or hold a value that is not finite.
-    """
-    sides = [np.asarray(one, dtype=np.float64) for one in (images, texts)]
-    if any(side.ndim != 2 for side in sides) or sides[0].shape[1] != sides[1].shape[1]:
-        shapes = " and ".join(str(list(side.shape)) for side in sides)
-        raise InputError(f"image and text vectors are {shapes}; give [documents, dimensions] with equal dimensions.")
+    """Return ``[images, texts]`` cosines; a vector of zeros is at 0 to everything."""
     units = []
-    for name, side in zip(("image", "text"), sides, strict=True):
-        if not np.isfinite(side).all():
-            raise InputError(f"{name} vectors hold a value that is not finite.")
+    for side in (np.asarray(one, dtype=np.float64) for one in (images, texts)):
         # First by the largest value, since squares of very small or large ones would vanish or overflow.
         side = side / _no_zeros(np.abs(side).max(axis=1, keepdims=True, initial=0.0))
         units.append((side / _no_zeros(np.linalg.norm(side, axis=1, keepdims=True))).astype(np.float32))
@@ -98,7 +86,7 @@ def _no_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) -> SubspaceScores:
-    """Mean average precision of cosine similarity where every item of the query's category is relevant.
+    """Compute mean average precision of cosine similarity where every item of the query's category is relevant.
 
     ``mAP`` reads the whole ranking (scheduled adaptive margin's, as in the released code of DSCMR); ``mAP@100`` its
     first 100 items and divides by the relevant ones among them, ``mAP@100 possible`` by min(R, 100); ``mAP@R`` the
@@ -106,34 +94,31 @@ def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) 
     expected to reach. Equal similarities are ordered by index, lower first; each ranking is sorted once.
 
     Args:
-        images: ``[documents, dimensions]``.
-        texts: ``[documents, dimensions]``.
+        images: ``[documents, dimensions]``, finite.
+        texts: ``[documents, dimensions]``, finite.
         categories: ``[documents]`` numbers or strings.
-
-    Raises:
-        InputError: If shapes disagree or a value is not finite.
     """
     similarity = cosine_similarity(images, texts)
     labels = np.asarray(categories)
     codes = category_codes(labels, labels, similarity.shape, None)
+    cutoffs: dict[str, list[Cutoff]] = {}
+    for cutoff, divide_by in READINGS.values():
+        cutoffs.setdefault(divide_by, []).append(cutoff)
     values: dict[tuple[str, str], float] = {}
     average_precision: dict[Direction, dict[str, NDArray[np.float64]]] = {}
     for direction in DIRECTIONS:
-        readers: dict[str, list[Cutoff]] = {}
-        for cutoff, divide_by in READINGS.values():
-            readers.setdefault(divide_by, []).append(cutoff)
-        by_divisor = {name: CategoryReader(codes, direction, cutoffs, name) for name, cutoffs in readers.items()}
+        readers = {name: CategoryReader(codes, direction, of_name, name) for name, of_name in cutoffs.items()}
 
-        def read(block: QueryBlock, readers: Sequence[CategoryReader] = tuple(by_divisor.values())) -> None:
-            for reader in readers:
+        def read(block: QueryBlock, readers: Mapping[str, CategoryReader] = readers) -> None:
+            for reader in readers.values():
                 reader(block)
 
         read_rankings(similarity, direction, read)
         average_precision[direction] = {
-            metric: by_divisor[divide_by].average_precision[cutoff] for metric, (cutoff, divide_by) in READINGS.items()
+            metric: readers[divide_by].average_precision[cutoff] for metric, (cutoff, divide_by) in READINGS.items()
         }
         values |= {(name, direction): float(each.mean()) for name, each in average_precision[direction].items()}
-        whole = by_divisor["found"]
+        whole = readers["found"]
         values[CHANCE, direction] = float(expected_average_precision(whole.n_relevant, len(whole.gallery)).mean())
     for metric in SUBSPACE_METRICS:
         values[metric, "mean"] = (values[metric, "i2t"] + values[metric, "t2i"]) / 2
@@ -150,25 +135,17 @@ def read_vectors(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Image and text vectors of the test documents of a run.
 
-    Args:
-        run: The run.
-        selection: Of which epoch.
-        documents: How many test documents there are.
-
     Raises:
         InputError: If the run has no such vectors, or as many as another test part, or one is not finite.
     """
     path = run.folder / "vectors.npz"
     names = [f"{selection}_image", f"{selection}_text"]
     images, texts = read_npz(path, names, "vectors of test documents", "train the run again")
-    for name, array in zip(names, (images, texts), strict=True):
-        if len(array) != documents:
-            raise InputError(
-                f"{name} has {len(array)} rows, but the division has {documents} test documents; train the run again.",
-                where=path,
-            )
-        if not np.isfinite(array).all():
-            raise InputError(f"{name} holds a value that is not finite; a smaller learning rate may help.", where=path)
+    if len(images) != documents:
+        what = f"it has {len(images)} rows, but the division has {documents} test documents"
+        raise InputError(what, where=path, cure="train the run again")
+    if not (np.isfinite(images).all() and np.isfinite(texts).all()):
+        raise InputError("it holds a value that is not finite; a smaller learning rate may help.", where=path)
     return images, texts
 
 
@@ -262,23 +239,15 @@ def projected(vectors: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
 
     Args:
         vectors: ``[vectors, dimensions]``, at least four, finite; a vector of zeros stays where it is.
-        seed: Of scikit-learn.
+        seed: Seed of scikit-learn.
 
     Returns:
         ``[vectors, 2]``; zeros if all directions are equal.
-
-    Raises:
-        InputError: If there are fewer than four vectors, or a value is not finite.
     """
     from sklearn.manifold import TSNE  # a second, and only here
 
     values = np.asarray(vectors, dtype=np.float64)
-    if values.ndim != 2 or len(values) < 4:
-        raise InputError(f"vectors are {list(values.shape)}; give [vectors, dimensions] with four vectors or more.")
-    if not np.isfinite(values).all():
-        raise InputError("vectors hold a value that is not finite; train the run again with a smaller learning rate.")
-    norms = np.linalg.norm(values, axis=1, keepdims=True)
-    units = values / np.where(norms > 0, norms, 1.0)
+    units = values / _no_zeros(np.linalg.norm(values, axis=1, keepdims=True))
     if np.allclose(units, units[0], rtol=0, atol=1e-12):  # without a principal component scikit-learn would crash
         return np.zeros((len(units), 2))
     if units.shape[1] == 1:  # principal components are two

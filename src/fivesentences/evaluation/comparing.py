@@ -15,6 +15,7 @@ from fivesentences.errors import Argument, InputError
 from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
 from fivesentences.metrics import Evaluation, Evaluator, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
+from fivesentences.metrics.frame import MetricFrame, stated_once
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
 from fivesentences.metrics.values import KEYS as ALL_KEYS
 from fivesentences.retrieval.arguments import checked_choices
@@ -77,8 +78,6 @@ def compare(
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
-    from fivesentences.metrics.frame import MetricFrame, stated_once
-
     checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
@@ -94,8 +93,11 @@ def compare(
         for values, gallery in zip(found, (first, second), strict=True):
             rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images)
             for key, row in rows.items():
-                if _is_compared(key, sr_ground_truth):
-                    values.setdefault(_short(key), []).append(row)
+                named = dict(zip(ALL_KEYS, key, strict=True))
+                of = metric_of(named["metric"]).name
+                # True recall says the same as recall, and Nsum as N@k.
+                if of not in ("true R@k", "Nsum") and (of != "SR@k" or named["ground_truth"] in sr_ground_truth):
+                    values.setdefault(tuple(named[name] for name in KEYS), []).append(row)
             if progress is not None:
                 progress()
     keys = list(found[0])
@@ -150,8 +152,6 @@ def compare_all(
     Raises:
         InputError: If there are fewer than two models, there is no model ``against``, or an option is out of range.
     """
-    from fivesentences.metrics.frame import MetricFrame, stated_once
-
     if len(models) < 2:
         raise InputError(f"there is {len(models)} model; a comparison needs at least two.")
     if against is not None and against not in models:
@@ -159,11 +159,9 @@ def compare_all(
     first = next(iter(models.values()))
     pairing = np.asarray(image_of_caption)
     images, captions = first.scored["i2t"], first.scored["t2i"]
-    place = np.zeros(len(pairing) + 1, dtype=np.int64)  # of each image among those that are scored
-    place[images] = np.arange(len(images))
-    owner = place[pairing[captions]]
+    owner = np.searchsorted(images, pairing[captions])  # of each image among those that are scored
     of_model = {name: _rows(one.queries, owner, len(images)) for name, one in models.items()}
-    keys = list(of_model[next(iter(models))])
+    keys = list(next(iter(of_model.values())))
     rows = {name: np.stack([found[key] for key in keys]) for name, found in of_model.items()}
     clusters = np.concatenate([images, pairing[captions]])
     pairs = [(a, b) for a, b in itertools.combinations(models, 2) if against in (None, a, b)]
@@ -178,15 +176,8 @@ def compare_all(
         for a, b in some:
             for at, key in enumerate(keys):
                 test = next(tests)
-                table.append(
-                    {
-                        **dict(zip(ALL_KEYS, key, strict=True)),
-                        "model": a,
-                        "against": b,
-                        **_tested(rows[a][at], rows[b][at], test),
-                        "at": at,
-                    }
-                )
+                about = {**dict(zip(ALL_KEYS, key, strict=True)), "model": a, "against": b}
+                table.append({**about, **_tested(rows[a][at], rows[b][at], test), "at": at})
             if progress is not None:
                 progress()
     frame = MetricFrame(table).sort_values("at", kind="stable", ignore_index=True)
@@ -206,17 +197,12 @@ def compare_all(
 
 
 def _tested(row_a: NDArray[np.float64], row_b: NDArray[np.float64], test: PairedTest) -> dict[str, Any]:
-    """The means of two models by a metric, and the test of their difference, as columns of a table."""
+    """Return the means of two models by a metric, and the test of their difference, as columns of a table."""
+    low, high = (np.nan if end is None else end for end in (test.low, test.high))
     return {
-        "a": float(np.nanmean(row_a)),
-        "b": float(np.nanmean(row_b)),
-        "difference": test.difference,
-        "low": np.nan if test.low is None else test.low,
-        "high": np.nan if test.high is None else test.high,
-        "p": test.p,
-        "n": test.n,
-        "clusters": test.clusters,
-    }
+        "a": float(np.nanmean(row_a)), "b": float(np.nanmean(row_b)), "difference": test.difference, "low": low,
+        "high": high, "p": test.p, "n": test.n, "clusters": test.clusters,
+    }  # fmt: skip
 
 
 def _rows(
@@ -242,16 +228,3 @@ def _rows(
             share = shares.setdefault((of_sum, "", *key[2:]), np.full(n_images + n_captions, np.nan))
             share[:n_images] = np.where(np.isnan(share[:n_images]), 0.0, share[:n_images]) + per_image
     return rows | shares
-
-
-def _is_compared(key: Key, sr_ground_truth: Sequence[str]) -> bool:
-    """Whether ``compare`` tests a metric: the share of ground truth recalled says the same as recall, Nsum as N@k."""
-    named = dict(zip(ALL_KEYS, key, strict=True))
-    of = metric_of(named["metric"]).name
-    return of not in ("true R@k", "Nsum") and (of != "SR@k" or named["ground_truth"] in sr_ground_truth)
-
-
-def _short(key: Key) -> Key:
-    """The parts of a key by which ``compare`` names a metric, in its order."""
-    named = dict(zip(ALL_KEYS, key, strict=True))
-    return tuple(named[name] for name in KEYS)

@@ -9,6 +9,7 @@ Five Sentences); ``compare_retrievals`` finds the queries for which phi says oth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
-from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
 from fivesentences.metrics.empty_queries import after_policy
@@ -48,85 +48,91 @@ class Answers:
     """The answers of one model.
 
     Args:
-        corpus: One split.
-        gallery: Its similarity, and every phi that ``items_of`` is asked for.
+        gallery: Its similarity and phi.
         direction: Which side the queries are.
         k: How many items each query is answered with.
         relevance: What the phi of NCS says of the gallery, which models share.
 
     Attributes:
         items: ``[queries, k]`` gallery indices, best first.
-        own: ``[queries, k]`` whether the item is one of the query's own.
+        own: ``[queries, k]`` True if the item is one of the query's own.
         own_items: ``[queries, k]`` own items among them, ordered by index, with -1 in all other places.
-        found: ``[queries]`` how many own items there are among the first k.
-        n_own: ``[queries]`` how many own items there are in the gallery.
-        rank: ``[queries]`` of the best-placed own item; 1 is best.
+        found: ``[queries]`` number of own items among the first k.
+        n_own: ``[queries]`` number of own items in the gallery.
+        rank: ``[queries]`` rank of the best-placed own item; 1 is best.
         ncs: ``[queries]`` NCS at k in percent: released formula, own items kept, 0 where the ideal is 0.
     """
 
-    def __init__(self, corpus: Corpus, gallery: Gallery, direction: Direction, k: int, relevance: Relevance):
+    def __init__(self, gallery: Gallery, direction: Direction, k: int, relevance: Relevance):
         ranking = ranking_of(gallery, direction, depth=k)
-        self.corpus, self.gallery, self.direction = corpus, gallery, direction
-        self.items, self.own = ranking.items, ranking.own
+        self.items, self.own, self.n_own = ranking.items, ranking.own, ranking.n_own
         self.own_items = np.sort(np.where(ranking.own, ranking.items, -1), axis=1)
         self.found: NDArray[np.int64] = ranking.own.sum(axis=1)
-        self.n_own: NDArray[np.int64] = ranking.n_own
         self.rank: NDArray[np.int64] = ranking.ground_truth_rank + 1
         scores = released_ncs(ranking, relevance, (k,), keep_ground_truth=True)
         self.ncs: NDArray[np.float64] = 100.0 * after_policy(scores[k], "zero", direction)
 
-    def items_of(self, query: int, phis: Sequence[str]) -> list[dict[str, Any]]:
-        """The items that a query is answered with, best first.
 
-        Args:
-            query: Its index.
-            phis: Names of phi matrices of the gallery.
+@dataclass(frozen=True)
+class _Split:
+    """Images and captions of a split, their phi, and the galleries of all models, for queries of one direction."""
+
+    corpus: Corpus
+    galleries: Sequence[Gallery]
+    direction: Direction
+
+    def items(self, answers: Answers, query: int, phis: Sequence[str]) -> list[dict[str, Any]]:
+        """Return what a query is answered with, best first.
 
         Returns:
             For each item ``own``, ``image_id`` and ``filename`` (of a caption: those of its image), ``caption`` (of an
             image: its first) and ``phi``: each by name, between the query and the item.
         """
         corpus, answered = self.corpus, []
-        for item, own in zip(self.items[query].tolist(), self.own[query].tolist(), strict=True):
+        for item, own in zip(answers.items[query].tolist(), answers.own[query].tolist(), strict=True):
             if self.direction == "i2t":
                 image, caption, cell = int(corpus.image_of_caption[item]), item, (item, query)
             else:
                 image, caption, cell = item, int(np.argmax(corpus.image_of_caption == item)), (query, item)
-            answered.append(
-                {"own": own, **_image(corpus, image), "caption": corpus.captions[caption]}
-                | {"phi": {name: float(self.gallery.phis[name][cell]) for name in phis}}
-            )
+            phi = {name: float(self.galleries[0].phis[name][cell]) for name in phis}
+            answered.append({"own": own, **self._image(image), "caption": corpus.captions[caption], "phi": phi})
         return answered
 
+    def about(self, query: int) -> dict[str, Any]:
+        """Describe a query: ``image_id``, ``filename`` and ``captions`` (all of an image; a caption itself)."""
+        is_image = self.direction == "i2t"
+        image = query if is_image else int(self.corpus.image_of_caption[query])
+        rows = np.flatnonzero(self.corpus.image_of_caption == query).tolist() if is_image else [query]
+        about = {"direction": self.direction, "query": query}
+        return about | self._image(image) | {"captions": [self.corpus.captions[row] for row in rows]}
 
-def _image(corpus: Corpus, image: int) -> dict[str, str]:
-    about = corpus.images.iloc[image]
-    return {"image_id": str(about["image_id"]), "filename": str(about["filename"])}
+    def largest(self, values: NDArray[np.float64], among: NDArray[np.bool_], most: int) -> list[int]:
+        """Return the queries with the largest values; a caption with the words of an earlier one is passed over."""
+        first: dict[str, int] = {}
+        possible = np.flatnonzero(among)
+        for query in possible[np.argsort(-values[possible], kind="stable")].tolist():
+            if len(first) == most:
+                break
+            words = self._image(query)["image_id"] if self.direction == "i2t" else self.corpus.captions[query]
+            first.setdefault(words, query)
+        return list(first.values())
 
+    def best_other(self, phi: str, query: int) -> float:
+        """Return the largest phi between a query and an item that is not its own; 0 if every item is."""
+        matrix, owner = self.galleries[0].phis[phi], self.corpus.image_of_caption
+        is_image = self.direction == "i2t"
+        others = matrix[owner != query, query] if is_image else np.delete(np.asarray(matrix[query]), owner[query])
+        return float(others.max()) if len(others) else 0.0
 
-def _about_query(corpus: Corpus, direction: Direction, query: int) -> dict[str, Any]:
-    """Describe a query: ``image_id``, ``filename`` and ``captions`` (all of an image; of a caption itself alone)."""
-    if direction == "t2i":
-        return {**_image(corpus, int(corpus.image_of_caption[query])), "captions": [corpus.captions[query]]}
-    own = np.flatnonzero(corpus.image_of_caption == query).tolist()
-    return {**_image(corpus, query), "captions": [corpus.captions[row] for row in own]}
-
-
-def _first_of_each_text(corpus: Corpus, direction: Direction, queries: Iterable[int], most: int) -> list[int]:
-    """The first queries in this order; a caption with the words of an earlier one is passed over."""
-    first: dict[str, int] = {}
-    for query in queries:
-        if len(first) == most:
-            break
-        words = str(corpus.images["image_id"].iloc[query]) if direction == "i2t" else corpus.captions[query]
-        first.setdefault(words, query)
-    return list(first.values())
+    def _image(self, image: int) -> dict[str, str]:
+        about = self.corpus.images.iloc[image]
+        return {"image_id": str(about["image_id"]), "filename": str(about["filename"])}
 
 
 def _galleries(
     corpus: Corpus, similarities: Mapping[str, ArrayLike], phis: Mapping[str, NDArray[np.floating]]
 ) -> tuple[list[Gallery], Relevance]:
-    """The galleries of all models, which share phi, and what the first phi says of them."""
+    """Return the galleries of all models, which share phi, and what the first phi says of them."""
     first, *others = similarities.values()
     gallery = Gallery.of(first, corpus.image_of_caption, phis)
     relevance = Relevance(gallery.phis[next(iter(phis))], gallery.image_of_caption)
@@ -135,14 +141,9 @@ def _galleries(
 
 def _about_split(corpus: Corpus, k: int, models: Iterable[str]) -> dict[str, Any]:
     return {
-        "dataset": corpus.name,
-        "split": corpus.splits[0],
-        "images": corpus.n_images,
-        "captions": corpus.n_captions,
-        "k": k,
-        "models": list(models),
-        "tie_rule": TIE_RULE,
-    }
+        "dataset": corpus.name, "split": corpus.splits[0], "images": corpus.n_images, "captions": corpus.n_captions,
+        "k": k, "models": list(models), "tie_rule": TIE_RULE,
+    }  # fmt: skip
 
 
 def find_disagreements(
@@ -199,122 +200,88 @@ def find_disagreements(
         (all of an image), ``chosen`` (the places of its criteria in ``criteria``, with ``place`` from 1 and ``value``,
         null for a random one), ``best_other`` (the largest phi of an item that is not its own, by phi) and ``answers``:
         for each model ``ncs``, ``rank``, ``found`` and ``of`` (own items among the first k, and in all) and ``items``,
-        see ``Answers.items_of``.
+        see ``_Split.items``.
 
     Raises:
-        InputError: If a contrast names no model, or shapes are not the corpus's.
+        InputError: If shapes are not the corpus's.
     """
-    pairs = [(first, second) for first, second in contrasts]
-    if unknown := [name for pair in pairs for name in pair if name not in similarities]:
-        raise InputError(f"a contrast names '{unknown[0]}', which is none of the models: {', '.join(similarities)}.")
-    models = list(similarities)
+    pairs, models, names = [list(pair) for pair in contrasts], list(similarities), list(phis)
     galleries, relevance = _galleries(corpus, similarities, phis)
     by_direction: dict[str, Any] = {}
     shown: list[dict[str, Any]] = []
     for direction in directions:
         side = checked_direction(direction)
-        answers = [Answers(corpus, gallery, side, k, relevance) for gallery in galleries]
-        choice = _Choice(corpus, side, answers, k, queries)
-        criteria = choice.of_models()
-        criteria += [choice.of_contrast(pair, [models.index(name) for name in pair]) for pair in pairs]
-        criteria.append(choice.random(at_random, seed))
-        chosen: dict[int, list[dict[str, Any]]] = {}
-        for number, criterion in enumerate(criteria):
-            values = criterion.pop("values")
-            for place, query in enumerate(criterion.pop("chosen"), start=1):
+        split = _Split(corpus, galleries, side)
+        answers = [Answers(gallery, side, k, relevance) for gallery in galleries]
+        found = _criteria(split, answers, k, queries)
+        for pair in pairs:  # two models, whichever is better
+            difference = answers[models.index(pair[0])].ncs - answers[models.index(pair[1])].ncs
+            better, worse = (int(np.count_nonzero(sign)) for sign in (difference > 0, difference < 0))
+            about = {"criterion": CONTRAST, "models": pair, "among": len(difference), "mean": float(difference.mean())}
+            about |= {"first_better": better, "second_better": worse}
+            chosen = split.largest(np.abs(difference), np.ones(len(difference), dtype=bool), queries)
+            found.append((about, chosen, difference))
+        total = len(answers[0].ncs)
+        draw = np.random.default_rng([seed, total]).choice(total, size=min(at_random, total), replace=False)
+        found.append(({"criterion": RANDOM, "models": [], "among": total}, draw.tolist(), None))
+        reasons: dict[int, list[dict[str, Any]]] = {}
+        for number, (_, chosen, values) in enumerate(found):
+            for place, query in enumerate(chosen, start=1):
                 value = None if values is None else float(values[query])
-                chosen.setdefault(query, []).append({"criterion": number, "place": place, "value": value})
-        of_models = [choice.summary(number) for number in range(len(models))]
-        by_direction[direction] = {"queries": choice.n_queries, "models": of_models, "criteria": criteria}
-        for query, reasons in chosen.items():
-            best = {name: choice.best_other(galleries[0].phis[name], query) for name in phis}
-            about = {"direction": direction, "query": query, **_about_query(corpus, side, query)}
+                reasons.setdefault(query, []).append({"criterion": number, "place": place, "value": value})
+        of_models = [_summary(one.ncs, one.rank <= k) for one in answers]
+        by_direction[direction] = {"queries": total, "models": of_models, "criteria": [about for about, *_ in found]}
+        for query, why in reasons.items():
+            best = {name: split.best_other(name, query) for name in names}
             of_each = [
                 {
-                    "ncs": float(one.ncs[query]),
-                    "rank": int(one.rank[query]),
-                    "found": int(one.found[query]),
-                    "of": int(one.n_own[query]),
-                    "items": one.items_of(query, list(phis)),
+                    "ncs": float(one.ncs[query]), "rank": int(one.rank[query]), "found": int(one.found[query]),
+                    "of": int(one.n_own[query]), "items": split.items(one, query, names),
                 }
                 for one in answers
-            ]
-            shown.append(about | {"chosen": reasons, "best_other": best, "answers": of_each})
-    about = {"contrasts": [list(pair) for pair in pairs], "phis": list(phis), "seed": seed}
+            ]  # fmt: skip
+            shown.append(split.about(query) | {"chosen": why, "best_other": best, "answers": of_each})
+    about = {"contrasts": pairs, "phis": names, "seed": seed}
     return _about_split(corpus, k, models) | about | {"directions": by_direction, "queries": shown}
 
 
-class _Choice:
-    """Queries of one direction, by criterion."""
+def _criteria(
+    split: _Split, answers: Sequence[Answers], k: int, queries: int
+) -> list[tuple[dict[str, Any], list[int], NDArray[np.float64] | None]]:
+    """Apply the criteria that look at one model at a time, and those that compare all.
 
-    def __init__(self, corpus: Corpus, direction: Direction, answers: Sequence[Answers], k: int, queries: int):
-        self.corpus, self.direction, self.answers, self.queries = corpus, direction, answers, queries
-        self.ncs = np.stack([one.ncs for one in answers])  # [models, queries]
-        self.rank = np.stack([one.rank for one in answers])  # [models, queries]
-        self.hit = self.rank <= k
-        self.n_queries = self.ncs.shape[1]
-        self.every = np.ones(self.n_queries, dtype=bool)
+    Returns:
+        For each criterion what it is, the chosen queries, and the value of every query.
+    """
+    ncs = np.stack([one.ncs for one in answers])  # [models, queries]
+    rank = np.stack([one.rank for one in answers])  # [models, queries]
+    own_items = np.stack([one.own_items for one in answers])  # [models, queries, k]
+    close = np.where(rank <= k, -np.inf, ncs).max(axis=0)
+    far = np.where(rank <= k, ncs, np.inf).min(axis=0)
+    every, spread = np.ones(ncs.shape[1], dtype=bool), np.ptp(ncs, axis=0)
+    criteria = [(MISSED, close, close, np.isfinite(close)), (FOUND, far, -far, np.isfinite(far))]
+    if len(answers) > 1:
+        ratio = rank.max(axis=0) / rank.min(axis=0)
+        criteria.append((EQUAL, spread, spread, (own_items == own_items[0]).all(axis=(0, 2))))
+        criteria += [(NCS, spread, spread, every), (RANK, ratio, ratio, every)]
+    return [
+        (
+            {"criterion": name, "models": [], "among": int(np.count_nonzero(among))},
+            split.largest(importance, among, queries),
+            values,
+        )
+        for name, values, importance, among in criteria
+    ]
 
-    def of_models(self) -> list[dict[str, Any]]:
-        """Criteria that look at one model at a time, and those that compare several."""
-        close = np.where(self.hit, -np.inf, self.ncs).max(axis=0)
-        far = np.where(self.hit, self.ncs, np.inf).min(axis=0)
-        found = [
-            self._largest(MISSED, close, np.isfinite(close)),
-            self._largest(FOUND, -far, np.isfinite(far)) | {"values": far},
-        ]
-        if len(self.answers) == 1:
-            return found
-        own_items = np.stack([one.own_items for one in self.answers])  # [models, queries, k]
-        equal = (own_items == own_items[0]).all(axis=(0, 2))
-        spread, ratio = np.ptp(self.ncs, axis=0), self.rank.max(axis=0) / self.rank.min(axis=0)
-        return [
-            *found,
-            self._largest(EQUAL, spread, equal),
-            self._largest(NCS, spread, self.every),
-            self._largest(RANK, ratio, self.every),
-        ]
 
-    def of_contrast(self, names: Sequence[str], models: Sequence[int]) -> dict[str, Any]:
-        """Two models, whichever is better."""
-        difference = self.ncs[models[0]] - self.ncs[models[1]]
-        found = self._largest(CONTRAST, np.abs(difference), self.every)
-        better, worse = (int(np.count_nonzero(side)) for side in (difference > 0, difference < 0))
-        about = {"models": list(names), "values": difference, "mean": float(difference.mean())}
-        return found | about | {"first_better": better, "second_better": worse}
-
-    def random(self, queries: int, seed: int) -> dict[str, Any]:
-        """Some of all queries, chosen without regard to models and phi."""
-        draw = np.random.default_rng([seed, self.n_queries])
-        some = draw.choice(self.n_queries, size=min(queries, self.n_queries), replace=False)
-        chosen = [int(query) for query in some]
-        return {"criterion": RANDOM, "models": [], "among": self.n_queries, "chosen": chosen, "values": None}
-
-    def _largest(self, criterion: str, values: NDArray[np.float64], among: NDArray[np.bool_]) -> dict[str, Any]:
-        """The queries with the largest values; words that are shown already are passed over."""
-        possible = np.flatnonzero(among)
-        order = possible[np.argsort(-values[possible], kind="stable")].tolist()
-        chosen = _first_of_each_text(self.corpus, self.direction, order, self.queries)
-        return {"criterion": criterion, "models": [], "among": len(possible), "chosen": chosen, "values": values}
-
-    def summary(self, model: int) -> dict[str, Any]:
-        """What a model reaches over all queries, and how often its recall and its NCS disagree."""
-        missed, ncs = ~self.hit[model], self.ncs[model]
-        return {
-            "recall": 100.0 * float(self.hit[model].mean()),
-            "ncs": float(ncs.mean()),
-            "missed": int(np.count_nonzero(missed)),
-            "close": int(np.count_nonzero(missed & (ncs >= CLOSE))),
-        }
-
-    def best_other(self, phi: NDArray[np.floating], query: int) -> float:
-        """The largest phi between a query and an item that is not its own; 0 if every item is."""
-        owner = self.corpus.image_of_caption
-        if self.direction == "i2t":
-            others = phi[owner != query, query]
-        else:
-            others = np.delete(np.asarray(phi[query]), owner[query])
-        return float(others.max()) if len(others) else 0.0
+def _summary(ncs: NDArray[np.float64], hit: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what a model reaches over all queries, and how often its recall and its NCS disagree."""
+    return {
+        "recall": 100.0 * float(hit.mean()),
+        "ncs": float(ncs.mean()),
+        "missed": int(np.count_nonzero(~hit)),
+        "close": int(np.count_nonzero(~hit & (ncs >= CLOSE))),
+    }
 
 
 def write_disagreements(
@@ -380,49 +347,38 @@ def compare_retrievals(
         ``phi``, ``own``, and ``caption`` or ``filename`` and ``image_id``, best first.
 
     Raises:
-        InputError: If there are not two models, or shapes are not the corpus's.
+        InputError: If shapes are not the corpus's.
     """
-    if len(similarities) != 2:
-        raise InputError(f"retrievals of {len(similarities)} models cannot be compared; give two.")
     galleries, relevance = _galleries(corpus, similarities, {UNNAMED: phi})
     counts: dict[str, dict[str, dict[str, int]]] = {}
     chosen: list[dict[str, Any]] = []
     for direction in directions:
-        side = checked_direction(direction)
-        answers = [Answers(corpus, gallery, side, k, relevance) for gallery in galleries]
-        first, second = answers
+        split = _Split(corpus, galleries, checked_direction(direction))
+        first, second = (Answers(gallery, split.direction, k, relevance) for gallery in galleries)
+        shown = ("own", "image_id", "caption" if direction == "i2t" else "filename")
         difference = second.ncs - first.ncs
         equal = (first.own_items == second.own_items).all(axis=1)
+        of_outcomes = zip(
+            OUTCOMES, ((first.found == 0) & (second.found == 0), (first.found > 0) & (second.found > 0)), strict=True
+        )
         counts[direction] = {}
-        for outcome in OUTCOMES:
-            hits = [one.found > 0 if outcome == "both" else one.found == 0 for one in answers]
-            of_outcome = hits[0] & hits[1]
-            among = np.flatnonzero(of_outcome & equal)
+        for outcome, has_outcome in of_outcomes:
+            among = has_outcome & equal
             counts[direction][outcome] = {
-                "queries": int(np.count_nonzero(of_outcome)),
-                "equal": len(among),
+                "queries": int(np.count_nonzero(has_outcome)),
+                "equal": int(np.count_nonzero(among)),
                 "first_better": int(np.count_nonzero(difference[among] < 0)),
                 "second_better": int(np.count_nonzero(difference[among] > 0)),
                 "much": int(np.count_nonzero(np.abs(difference[among]) >= MUCH)),
             }
-            order = among[np.argsort(-np.abs(difference[among]), kind="stable")].tolist()
-            for query in _first_of_each_text(corpus, side, order, queries):
-                about = {
-                    "direction": direction,
-                    "outcome": outcome,
-                    "query": query,
-                    **_about_query(corpus, side, query),
-                }
-                chosen.append(about | {"answers": [_shown(one, query) for one in answers]})
+            for query in split.largest(np.abs(difference), among, queries):
+                answers = []
+                for one in (first, second):
+                    items = split.items(one, query, (UNNAMED,))
+                    cut = [{"phi": item["phi"][UNNAMED], **{key: item[key] for key in shown}} for item in items]
+                    answers.append({"ncs": float(one.ncs[query]), "items": cut})
+                chosen.append(split.about(query) | {"outcome": outcome, "answers": answers})
     return _about_split(corpus, k, similarities) | {"counts": counts, "chosen": chosen}
-
-
-def _shown(answers: Answers, query: int) -> dict[str, Any]:
-    """NCS and items of one model's answer to one query, with what the figure shows of each item."""
-    kept = ("own", "image_id", "caption" if answers.direction == "i2t" else "filename")
-    items = answers.items_of(query, (UNNAMED,))
-    shown = [{"phi": item["phi"][UNNAMED], **{key: item[key] for key in kept}} for item in items]
-    return {"ncs": float(answers.ncs[query]), "items": shown}
 
 
 def write_retrievals(

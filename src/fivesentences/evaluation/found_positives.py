@@ -39,21 +39,14 @@ def pairs_until(
 
     Returns:
         ``[positives]`` the counts, each with the right pair itself and all that have the same phi.
-
-    Raises:
-        InputError: If there is no right pair, one is of a caption with its own image, or a value is not finite.
     """
     matrix, owner = np.asanyarray(phi), np.asarray(image_of_caption)
     rows, columns = np.asarray(captions), np.asarray(images)
     if len(rows) == 0:
         raise InputError("there is no right pair of a caption with another image, so none can be found.")
-    if (own := np.flatnonzero(owner[rows] == columns)).size:
-        raise InputError(f"pair {own[0]} is of caption {rows[own[0]]} with its own image; leave these out.")
     values, place = np.unique(matrix[rows, columns], return_inverse=True)
     reached = np.zeros(len(values) + 1, dtype=np.int64)  # pairs whose phi is at least the first so many values
     for part, block in blocks_of_rows(matrix, None):
-        if not np.isfinite(block).all():
-            raise InputError("phi holds a value that is not finite; make phi again.")
         places = np.searchsorted(values, block.ravel(), side="right").reshape(block.shape)
         places[np.arange(len(block)), owner[part]] = 0
         reached += np.bincount(places.ravel(), minlength=len(values) + 1)
@@ -97,7 +90,7 @@ def write_found_positives(
         out: A ``.parquet`` with the columns ``COLUMNS``; ``pairs`` is the number of all.
 
     Raises:
-        InputError: If a matrix is missing, damaged or of other captions, or as ``pairs_until`` raises.
+        InputError: If a matrix is missing, damaged or of other captions, or there is no right pair.
     """
     pairs = judgements.pairs
     right = pairs[~pairs["own"] & (pairs["human"] >= RIGHT[judgements.name])]

@@ -20,9 +20,6 @@ from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import captions_sha256, note_beside, pairing_sha256, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
-from fivesentences.storage import sha256_of
-
-_LARGEST_CAPTION_FILE = 100_000_000  # bytes: larger files beside a phi are not searched for its captions
 
 
 def read_gallery(
@@ -95,30 +92,21 @@ def read_scores(
 
 
 def notes_on_constant_scores(gallery: Gallery) -> list[str]:
-    """A sentence on queries for which a model says nothing, where there are any."""
+    """Return a sentence on queries for which a model says nothing, where there are any."""
     notes = []
-    for side, others, scores in (
-        ("images", "captions", gallery.similarity),
-        ("captions", "images", gallery.similarity.T),
-    ):
-        if scores.shape[1] > 1 and (n := _constant_rows(scores)):
+    sides = (("images", "captions", gallery.similarity), ("captions", "images", gallery.similarity.T))
+    for side, others, scores in sides:
+        first = scores[:, 0]
+        rows = np.flatnonzero((first == scores[:, -1]) & (first == scores[:, scores.shape[1] // 2]))  # mostly none
+        for start in range(0, scores.shape[1], COLUMNS_PER_BLOCK) if scores.shape[1] > 1 else ():
+            block = np.asarray(scores[:, start : start + COLUMNS_PER_BLOCK][rows])
+            rows = rows[(block == first[rows, None]).all(axis=1)]
+        if scores.shape[1] > 1 and len(rows):
             notes.append(
-                f"{gallery.name}: {n:,} of {len(scores):,} {side} score all {others} equally, so that as queries they "
-                "rank by index alone."
+                f"{gallery.name}: {len(rows):,} of {len(scores):,} {side} score all {others} equally, so that as "
+                "queries they rank by index alone."
             )
     return notes
-
-
-def _constant_rows(scores: NDArray[Any]) -> int:
-    """How many rows have one value throughout."""
-    first = scores[:, 0]
-    rows = np.flatnonzero((first == scores[:, 1]) & (first == scores[:, -1]))  # mostly none
-    for start in range(0, scores.shape[1], COLUMNS_PER_BLOCK):
-        if not len(rows):
-            break
-        block = np.asarray(scores[:, start : start + COLUMNS_PER_BLOCK])[rows]
-        rows = rows[(block == first[rows, None]).all(axis=1)]
-    return len(rows)
 
 
 def with_phi_files(
@@ -234,19 +222,12 @@ def _check_made_of(
 
 
 def _origin(path: Path, shape: tuple[int, ...]) -> str:
-    """Which captions a phi seems to come from, in words."""
+    """Say which captions a phi seems to come from."""
     note = _note_beside(path)
     if note is None:
         return f"it was made of {shape[0]} captions of {shape[1]} images (there is no note beside it that says which)"
-    size = f"({note['shape'][0]} captions of {note['shape'][1]} images)"
-    noted, wanted = note.get("captions_file"), note["captions_sha256"]
-    for folder in dict.fromkeys((path.resolve().parent, Path.cwd())):
-        for candidate in sorted(folder.glob("*.txt")):
-            if candidate.stat().st_size <= _LARGEST_CAPTION_FILE and sha256_of(candidate) == wanted:
-                return f"it comes from {candidate.name} {size}"
-    if noted:
-        return f"it seems to come from {noted} {size}"
-    return f"it seems to come from a captions file whose SHA-256 is {str(wanted)[:12]}... {size}"
+    file = note.get("captions_file") or f"a captions file whose SHA-256 is {str(note['captions_sha256'])[:12]}..."
+    return f"it seems to come from {file} ({note['shape'][0]} captions of {note['shape'][1]} images)"
 
 
 def _note_beside(path: Path) -> dict[str, Any] | None:

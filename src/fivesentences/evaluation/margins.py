@@ -123,28 +123,21 @@ def margin_numbers(hinges: HingeValues, bins: int = BINS) -> dict[str, Any]:
         was asked (else None), ``active``: share of hinges that are active, and ``changed``: share of all hinges whose
         activity is another when margins are blinded. What is not defined (a correlation with a constant) is None.
     """
-    margin = hinges.margin
+    margin, variance = hinges.margin, float(hinges.margin.var())
     counts, edges = np.histogram(margin, bins)
-    variance = float(margin.var())
+    quantiles = {f"{at:g}": float(np.quantile(margin, at)) for at in QUANTILES}
     shares = variance_shares(hinges.positive, hinges.negative, margin, hinges.cap)
+    phis = {name: getattr(hinges, name) for name in ("phi_positive", "phi_negative", "phi_own_negative")}
     found: dict[str, Any] = {
         "hinges": len(margin),
         "phi_positive": _moments(hinges.phi_positive),
         "phi_negative": _moments(hinges.phi_negative),
         "negative_below": float(np.mean(hinges.phi_negative < LOW)),
-        "margin": _moments(margin)
-        | {
-            "quantiles": {f"{at:g}": float(value) for at, value in zip(QUANTILES, _quantiles(margin), strict=True)},
-            "edges": edges.tolist(),
-            "counts": counts.tolist(),
-        },
+        "margin": _moments(margin) | {"quantiles": quantiles, "edges": edges.tolist(), "counts": counts.tolist()},
         "at_cap": float(np.mean(margin >= CAP)),
         "shares": {name: None if np.isnan(share) else share for name, share in shares.items()},
         "negative_alone": float(hinges.negative.var()) / variance if variance > 0 else None,
-        "correlations": {
-            name: correlation(margin, getattr(hinges, name))
-            for name in ("phi_positive", "phi_negative", "phi_own_negative")
-        },
+        "correlations": {name: _correlation(margin, phi) for name, phi in phis.items()},
         "active": None,
         "changed": None,
     }
@@ -182,7 +175,7 @@ def measure_margins(
     Raises:
         InputError: If a file is missing or does not fit, or a loss has no adaptive margins.
     """
-    import torch
+    import torch  # not needed to draw what was measured
 
     from fivesentences.training.batch_phi import open_phis
     from fivesentences.training.checkpoint import load_trained
@@ -224,16 +217,10 @@ def read_margins(path: Path | str) -> dict[str, Any]:
     return read_formatted(path, FORMAT, "this was not written by this version of measure_margins; make it again.")
 
 
-def correlation(one: Values, other: Values) -> float | None:
-    """Pearson's correlation; None if one of the two is constant."""
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
-        return None
-    return float(np.corrcoef(one, other)[0, 1])
+def _correlation(one: Values, other: Values) -> float | None:
+    """Return Pearson's correlation; None if one of the two is constant."""
+    return None if np.ptp(one) == 0 or np.ptp(other) == 0 else float(np.corrcoef(one, other)[0, 1])
 
 
 def _moments(values: Values) -> dict[str, Any]:
     return {"mean": float(values.mean()), "sd": float(values.std())}
-
-
-def _quantiles(values: Values) -> Values:
-    return np.asarray(np.quantile(values, QUANTILES))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import mmap
 import re
@@ -100,14 +99,11 @@ def _json(path: Path) -> NDArray[Any]:
         Bar(f"read {path.name}", size, delay=3.0) as bar,
     ):
         at = len(codecs.BOM_UTF8) if text[:3] == codecs.BOM_UTF8 else 0
-        while found := _ROW.match(text, at):
-            if (found["before"] == b"[") != (not rows):
-                break
+        while (found := _ROW.match(text, at)) and (found["before"] == b"[") == (not rows):
             rows.append(_json_row(path, found["row"], len(rows)))
             if len(rows[-1]) != len(rows[0]):
-                raise InputError(
-                    f"{path}: row {len(rows) - 1} has {len(rows[-1])} numbers but row 0 has {len(rows[0])}."
-                )
+                what = f"row {len(rows) - 1} has {len(rows[-1])} numbers but row 0 has {len(rows[0])}."
+                raise InputError(what, where=path)
             bar.advance(found.end() - at)
             at = found.end()
         if not rows or not _END.fullmatch(text, at):
@@ -116,34 +112,33 @@ def _json(path: Path) -> NDArray[Any]:
                 f"{path}: behind row {len(rows)} of the list of rows stands {found_there!r}; a .json matrix is one "
                 "whole list of rows of numbers, [[...], [...]]."
             )
-    matrix = np.empty((len(rows), len(rows[0])), dtype=np.result_type(*{row.dtype for row in rows}))
-    for index in range(len(rows)):
-        matrix[index] = rows[index]
-        rows[index] = rows[index][:0]  # its memory is freed as the matrix fills
-    return matrix
+    return np.stack(rows)
 
 
 def _json_row(path: Path, text: bytes, index: int) -> NDArray[np.floating]:
     try:
         cells = json.loads(text)
-        odd = next((at for at, cell in enumerate(cells) if type(cell) not in (int, float)), None)
-        row = np.array(cells if odd is None else [])
     except ValueError as error:  # also an integer of thousands of digits, which Python does not read
-        raise InputError(f"{path}: row {index} is no list of numbers ({_first_line(error)}).") from None
-    if odd is not None or not len(row):
+        raise InputError(f"{path}: row {index} is not a list of numbers ({_first_line(error)}).") from None
+    odd = next((at for at, cell in enumerate(cells) if type(cell) not in (int, float)), None)
+    if odd is not None or not cells:
         where = "" if odd is None else f": column {odd} is {json.dumps(cells[odd])[:40]}"
-        raise InputError(f"{path}: row {index} is no list of numbers{where}.")
-    if row.dtype.kind != "f" and max(map(abs, cells)) > EXACT:
+        raise InputError(f"{path}: row {index} is not a list of numbers{where}.")
+    if any(isinstance(cell, int) and abs(cell) > EXACT for cell in cells):
         raise InputError(f"{path}: row {index} holds integers beyond 2^53, which no float holds exactly; scale them.")
+    row = np.array(cells, dtype=np.float64)
     short = row.astype(np.float32)
     # Numbers that were written from float32 come back exactly, in half the memory.
-    return short if np.array_equal(short, row, equal_nan=True) else row.astype(np.float64)
+    return short if np.array_equal(short, row, equal_nan=True) else row
+
+
+_NO_HEADING = "save it without heading and index, such as by DataFrame.to_csv(path, header=False, index=False)"
 
 
 def _csv(path: Path) -> NDArray[Any]:
     try:
         table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False)
-    except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+    except (ValueError, pd.errors.ParserError) as error:  # also bytes that are not UTF-8
         raise InputError(f"{path}: this is no .csv file of numbers ({_first_line(error)}).") from None
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all():  # the comma at the end of each line
         table = table.iloc[:, :-1]
@@ -159,47 +154,27 @@ def _csv(path: Path) -> NDArray[Any]:
         raise InputError(what, where=path, cure=_NO_HEADING)
     matrix = np.asarray(table.to_numpy())
     if matrix.dtype.kind == "f":
-        _refuse_heading(path, matrix)
-        if np.isnan(matrix).any():
-            _refuse_gaps(path)
+        _refuse_counts(path, matrix)
+        gaps = np.argwhere(np.isnan(matrix))
+        if len(gaps):  # would be read as NaN
+            row, column = gaps[0].tolist()
+            what = f"row {row}, column {column} is empty; every row has {matrix.shape[1]} numbers."
+            raise InputError(what, where=path)
     return matrix
 
 
-_NO_HEADING = "save it without heading and index, such as by DataFrame.to_csv(path, header=False, index=False)"
-
-
-def _refuse_heading(path: Path, matrix: NDArray[np.floating]) -> None:
+def _refuse_counts(path: Path, matrix: NDArray[np.floating]) -> None:
     """Refuse numbers that count the rows or columns of a .csv, which would be read as scores."""
     heading = _counts(matrix[0]) or (np.isnan(matrix[0, 0]) and _counts(matrix[0, 1:]))
     index = _counts(matrix[:, 0]) or _counts(matrix[1:, 0])
-    within = matrix[int(heading) :, int(index) :]
-    if not (heading or index) or not (np.mod(within, 1) != 0).any():
-        return
-    found = [f"its first row is a heading ({_beginning(matrix[0])})"] if heading else []
-    found += [f"its first column counts the rows ({_beginning(matrix[:, 0])})"] if index else []
-    raise InputError(f"{' and '.join(found)}, which would count as scores", where=path, cure=_NO_HEADING)
-
-
-def _refuse_gaps(path: Path) -> None:
-    """Refuse rows of different lengths and empty cells, which would be read as NaN."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = None
-        for row, cells in enumerate(line for line in csv.reader(file) if line):
-            cells = cells[:-1] if not cells[-1].strip() else cells  # the comma at the end of a line
-            first = first or len(cells)
-            if len(cells) != first:
-                raise InputError(f"row {row} has {len(cells)} numbers but row 0 has {first}.", where=path)
-            if "" in cells:
-                raise InputError(f"row {row}, column {cells.index('')} is empty.", where=path)
+    if (heading or index) and (np.mod(matrix[int(heading) :, int(index) :], 1) != 0).any():
+        found = ["its first row is a heading"] * bool(heading) + ["its first column counts the rows"] * bool(index)
+        raise InputError(f"{' and '.join(found)}, which would count as scores", where=path, cure=_NO_HEADING)
 
 
 def _counts(numbers: NDArray[np.floating]) -> bool:
-    """Whether numbers, at least 3, count from 0 or 1."""
+    """Return True if numbers, at least 3, count from 0 or 1."""
     return len(numbers) > 2 and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
-
-
-def _beginning(numbers: NDArray[np.floating]) -> str:
-    return ", ".join("empty" if np.isnan(number) else f"{number:g}" for number in numbers[:4]) + ", ..."
 
 
 def _of_several(path: Path, key: str | None) -> NDArray[Any]:

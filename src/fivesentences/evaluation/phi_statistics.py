@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
-from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
 from fivesentences.semantics.registry import needs_tuples, prepare
@@ -80,47 +79,40 @@ def phi_statistics(
         Each image of ``chosen``: ``image_id``, ``filename``, ``rank`` (from 1), its own ``captions``, and for each
         phi ``own`` (the scores of these, of each kind; None if no reference is left) and ``other`` (``caption``,
         ``image_id``, ``score``; best first).
-
-    Raises:
-        InputError: If there is no phi or only one image, a shape does not fit the corpus, or a value is negative or
-            not finite.
     """
-    if not phis:
-        raise InputError("no phi is given; name at least one matrix.")
-    if corpus.n_images < 2:
-        raise InputError(f"{corpus!r} has one image, so no caption is of another; at least two images are needed.")
-    shape = (corpus.n_captions, corpus.n_images)
-    for name, phi in phis.items():
-        if phi.shape != shape:
-            raise InputError(
-                f"phi '{name}' is {list(phi.shape)} but {corpus!r} has {shape[0]} captions and {shape[1]} images; "
-                "make phi of this split."
-            )
     owner = corpus.image_of_caption
-    extremes = {name: _Extremes.of(name, phi, owner) for name, phi in phis.items()}
+    extremes = {name: _extremes(phi, owner) for name, phi in phis.items()}
     first = next(iter(phis))
     order = np.argsort(-extremes[first].best_other_of_image, kind="stable")
     ranks = np.unique(np.linspace(0, len(order) - 1, min(images, len(order))).round().astype(np.int64))
-    chosen = order[ranks]
     numbers, columns, own = {}, {}, {}
     for name, phi in phis.items():
         own[name] = {"kept": extremes[name].own}
         if own_left_out is not None and name in own_left_out:
             # With the precision of the matrix, so that equal scores compare equal.
             own[name]["own_left_out"] = np.asarray(own_left_out[name]).astype(phi.dtype)
-        numbers[name], columns[name] = _distribution(phi, owner, extremes[name], own[name], bins, chosen)
+        numbers[name], columns[name] = _distribution(phi, owner, extremes[name], own[name], bins, order[ranks])
+    chosen = []
+    for place, rank in enumerate(ranks.tolist()):
+        rows = np.flatnonzero(owner == order[rank]).tolist()
+        about = corpus.images.iloc[order[rank]]
+        chosen.append(
+            {
+                "image_id": str(about["image_id"]),
+                "filename": str(about["filename"]),
+                "rank": rank + 1,
+                "captions": [corpus.captions[row] for row in rows],
+                "own": {
+                    name: {kind: [_or_none(scores[row]) for row in rows] for kind, scores in kinds.items()}
+                    for name, kinds in own.items()
+                },
+                "other": {name: _best_other(corpus, columns[name][:, place], set(rows), captions) for name in phis},
+            }
+        )
     return {
-        "dataset": corpus.name,
-        "split": corpus.splits[0],
-        "images": corpus.n_images,
-        "captions": corpus.n_captions,
-        "ranked_by": first,
-        "phis": numbers,
-        "chosen": [
-            _of_image(corpus, int(image), int(rank), own, {name: columns[name][:, place] for name in phis}, captions)
-            for place, (rank, image) in enumerate(zip(ranks, chosen, strict=True))
-        ],
-    }
+        "dataset": corpus.name, "split": corpus.splits[0], "images": corpus.n_images, "captions": corpus.n_captions,
+        "ranked_by": first, "phis": numbers, "chosen": chosen,
+    }  # fmt: skip
 
 
 def write_statistics(
@@ -165,7 +157,7 @@ def read_statistics(path: Path | str) -> dict[str, Any]:
     return read_formatted(path, FORMAT, "this was not written by this version of write_statistics; make it again.")
 
 
-class _Extremes:
+class _Extremes(NamedTuple):
     """The extreme values that one pass over phi finds.
 
     Attributes:
@@ -175,31 +167,27 @@ class _Extremes:
         largest: The largest phi of all.
     """
 
-    def __init__(self, phi: NDArray[np.floating]) -> None:
-        captions, images = phi.shape
-        self.own = np.zeros(captions, dtype=phi.dtype)
-        self.best_other = np.zeros(captions, dtype=phi.dtype)
-        self.best_other_of_image = np.full(images, -np.inf, dtype=phi.dtype)
-        self.largest = 0.0
+    own: NDArray[np.floating]
+    best_other: NDArray[np.floating]
+    best_other_of_image: NDArray[np.floating]
+    largest: float
 
-    @classmethod
-    def of(cls, name: str, phi: NDArray[np.floating], owner: NDArray[np.int64]) -> _Extremes:
-        found = cls(phi)
-        for rows, block in _blocks(phi):
-            # A NaN makes the minimum NaN, and no comparison with NaN is true.
-            if not (block.min() >= 0 and np.isfinite(block.max())):
-                raise InputError(f"phi '{name}' holds a value that is negative or not finite; make phi again.")
-            at = (np.arange(len(block)), owner[rows])
-            found.own[rows] = block[at]
-            found.largest = max(found.largest, float(block.max()))
-            block[at] = -np.inf
-            found.best_other[rows] = block.max(axis=1)
-            np.maximum(found.best_other_of_image, block.max(axis=0), out=found.best_other_of_image)
-        return found
+
+def _extremes(phi: NDArray[np.floating], owner: NDArray[np.int64]) -> _Extremes:
+    own, best_other = np.zeros((2, len(phi)), dtype=phi.dtype)
+    best_other_of_image, largest = np.full(phi.shape[1], -np.inf, dtype=phi.dtype), 0.0
+    for rows, block in _blocks(phi):
+        at = (np.arange(len(block)), owner[rows])
+        own[rows] = block[at]
+        largest = max(largest, float(block.max()))
+        block[at] = -np.inf
+        best_other[rows] = block.max(axis=1)
+        np.maximum(best_other_of_image, block.max(axis=0), out=best_other_of_image)
+    return _Extremes(own, best_other, best_other_of_image, largest)
 
 
 def _blocks(phi: NDArray[np.floating]) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-    """phi in blocks of rows, each of them a writable copy."""
+    """Yield phi in blocks of rows, each of them a writable copy."""
     rows = max(1, BLOCK // phi.shape[1])
     for start in range(0, len(phi), rows):
         yield slice(start, min(start + rows, len(phi))), np.array(phi[start : start + rows])
@@ -257,33 +245,9 @@ def _bin_of(values: NDArray[np.floating], top: float, bins: int) -> NDArray[np.i
     return np.minimum(values.astype(np.float64) * (bins / top), bins - 1).astype(np.int64)
 
 
-def _of_image(
-    corpus: Corpus,
-    image: int,
-    rank: int,
-    own: Mapping[str, Mapping[str, NDArray[np.floating]]],
-    columns: Mapping[str, NDArray[np.float64]],
-    captions: int,
-) -> dict[str, Any]:
-    mine = np.flatnonzero(corpus.image_of_caption == image)
-    return {
-        "image_id": str(corpus.images["image_id"].iloc[image]),
-        "filename": str(corpus.images["filename"].iloc[image]),
-        "rank": rank + 1,
-        "captions": [corpus.captions[row] for row in mine],
-        "own": {
-            name: {kind: [_or_none(scores[row]) for row in mine] for kind, scores in kinds.items()}
-            for name, kinds in own.items()
-        },
-        "other": {name: _best_other(corpus, column, mine, captions) for name, column in columns.items()},
-    }
-
-
-def _best_other(
-    corpus: Corpus, column: NDArray[np.float64], mine: NDArray[np.int64], captions: int
-) -> list[dict[str, Any]]:
+def _best_other(corpus: Corpus, column: NDArray[np.float64], own: set[int], captions: int) -> list[dict[str, Any]]:
+    """Return the captions of other images with the largest scores; words are shown once."""
     best: dict[str, dict[str, Any]] = {}
-    own = set(mine.tolist())
     for row in np.argsort(-column, kind="stable").tolist():
         if row not in own and (text := corpus.captions[row]) not in best:
             image_id = str(corpus.images["image_id"].iloc[corpus.image_of_caption[row]])

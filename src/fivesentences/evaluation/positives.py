@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from fivesentences.corpus.cxc import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
-from fivesentences.documents import check_file, read_json
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError, install
 from fivesentences.metrics.positives import Positives, find_hits
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
@@ -58,28 +58,23 @@ def cxc_positives(
             repeated, or no positive pair is of this gallery.
     """
     column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
-    images, captions, seen = [], [], set()
-    own: list[tuple[int, int]] = []  # pairs among which each caption's own image is
+    matches, own, seen = [], [], set()  # own: pairs among which each caption's own image is
     for rated in cxc_ratings(sits_csv, CXC_COLUMNS[:3]):
         pair = rated.image, rated.caption
         if pair in seen:
             raise InputError(f"{rated.where}: caption {pair[1]} and image {pair[0]} are rated a second time.")
         seen.add(pair)
-        if rated.image not in row_of or rated.caption not in column_of:
-            continue
-        if rated.method in ("", CXC_ORIGINAL):
-            own.append((row_of[rated.image], column_of[rated.caption]))
-        if rated.score >= threshold:
-            images.append(row_of[rated.image])
-            captions.append(column_of[rated.caption])
-    if not images:
+        if rated.image in row_of and rated.caption in column_of:
+            cell = row_of[rated.image], column_of[rated.caption]
+            own += [cell] if rated.method in ("", CXC_ORIGINAL) else []
+            matches += [cell] if rated.score >= threshold else []
+    if not matches:
         raise InputError(
             f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images and {len(column_of)} "
             "captions; are the ids those of COCO?"
         )
-    shape = len(row_of), len(column_of)
-    matches = pairs(images, captions, shape)
-    return Positives(matches, matches, own=pairs((row for row, _ in own), (column for _, column in own), shape))
+    positive = _at(matches, (len(row_of), len(column_of)))
+    return Positives(positive, positive, own=_at(own, positive.shape))
 
 
 def eccv(
@@ -126,11 +121,6 @@ def eccv(
     return values
 
 
-def eccv_positives(image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
-    """The positives of ECCV Caption; arguments and errors as ``packaged_positives``."""
-    return packaged_positives("eccv", image_ids, caption_ids)
-
-
 def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
     """A pair of lists that eccv_caption ships, as rows and columns of a similarity.
 
@@ -141,46 +131,35 @@ def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: I
         caption_ids: ``[25000]`` COCO annotation ids in the order of the columns; default that of ``coco_test_ids``.
 
     Raises:
-        InputError: If there are no such lists, eccv_caption is not installed, or the ids are not exactly those of the
+        InputError: If eccv_caption is not installed, or the ids are not exactly those of the
             test split.
     """
-    if name not in ("eccv", "cxc", "original"):
-        raise InputError(f"the lists are {name!r}; expected 'eccv', 'cxc' or 'original'.")
     test_images, test_captions = coco_test_ids()
     rows = places_of(test_images if image_ids is None else image_ids, "image_ids")
     columns = places_of(test_captions if caption_ids is None else caption_ids, "caption_ids")
     for what, given, wanted in (("image", rows, test_images), ("caption", columns, test_captions)):
         defined = f"ECCV Caption and CxC are defined on all {len(wanted)} {what}s of COCO's test split (Karpathy)."
-        unknown = given.keys() - set(wanted.tolist())
-        if unknown:
+        if unknown := given.keys() - set(wanted.tolist()):
             first = min(unknown, key=given.__getitem__)
             raise InputError(f"{what}_ids[{given[first]}] is {first}, which is no {what} of that split; {defined}")
         if len(given) != len(wanted):
             raise InputError(f"{what}_ids has {len(given)} ids; {defined}")
-    images, captions, outside_i2t = listed(_lists(f"{name}_image_to_caption"), rows, columns)
-    i2t = pairs(images, captions, (len(rows), len(columns)))
-    captions, images, outside_t2i = listed(_lists(f"{name}_caption_to_image"), columns, rows)
-    t2i = pairs(images, captions, (len(rows), len(columns)))
-    return Positives(i2t, t2i, outside_i2t, outside_t2i, own_pairs(list(rows), list(columns)))
+    i2t, outside_i2t = _listed(_lists(f"{name}_image_to_caption"), rows, columns)
+    t2i, outside_t2i = _listed(_lists(f"{name}_caption_to_image"), columns, rows)
+    return Positives(i2t, t2i.T.tocsr(), outside_i2t, outside_t2i, own_pairs(list(rows), list(columns)))
 
 
 @lru_cache(maxsize=8)
 def _lists(name: str) -> dict[int, list[int]]:
-    content = read_json(_file(f"{name}.json"))
-    return {int(query): [int(item) for item in items] for query, items in content.items()}
-
-
-def _file(name: str) -> Path:
-    """A data file of the installed package, found without importing it."""
+    """Read lists of the installed package, found without importing it."""
     found = importlib.util.find_spec("eccv_caption")
     if found is None or not found.submodule_search_locations:
-        raise InputError(
-            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed",
-            cure=install("eccv"),
-        )
-    path = Path(found.submodule_search_locations[0]) / "data" / name
-    check_file(path, "install eccv_caption again")
-    return path
+        what = "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed"
+        raise InputError(what, cure=install("eccv"))
+    content = read_json(
+        Path(found.submodule_search_locations[0]) / "data" / f"{name}.json", "install eccv_caption again"
+    )
+    return {int(query): [int(item) for item in items] for query, items in content.items()}
 
 
 def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -215,12 +194,11 @@ def own_pairs(image_ids: Ids, caption_ids: Ids) -> scipy.sparse.csr_array:
     """
     row_of, column_of = places_of(image_ids, "image_ids"), places_of(caption_ids, "caption_ids")
     images, captions = _read()
+    owned = zip(np.repeat(images, CAPTIONS_PER_IMAGE).tolist(), captions.tolist(), strict=True)
     known = [
-        (row_of[image], column_of[caption])
-        for image, caption in zip(np.repeat(images, CAPTIONS_PER_IMAGE).tolist(), captions.tolist(), strict=True)
-        if image in row_of and caption in column_of
+        (row_of[image], column_of[caption]) for image, caption in owned if image in row_of and caption in column_of
     ]
-    return pairs((row for row, _ in known), (column for _, column in known), (len(row_of), len(column_of)))
+    return _at(known, (len(row_of), len(column_of)))
 
 
 def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: str | Path = "captions") -> bool:
@@ -237,20 +215,16 @@ def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: 
     Raises:
         InputError: If they are the captions of the split in another order.
     """
-    usual = _read()[1]
-    if len(captions) != len(usual):
+    usual = _read()[1].tolist()
+    column_of = places_of(usual if caption_ids is None else caption_ids, "caption_ids")
+    if len(captions) != len(usual) or column_of.keys() != set(usual):
         return False
     words = ["".join(filter(str.isalnum, caption.lower())) for caption in captions]
-    if caption_ids is not None:
-        column_of = places_of(caption_ids, "caption_ids")
-        if column_of.keys() != set(usual.tolist()):
-            return False
-        in_order = [words[column_of[caption]] for caption in usual.tolist()]
-    else:
-        in_order = words
-    if _digest(in_order) == _CAPTIONS_IN_ORDER:
+    in_order = [words[column_of[caption]] for caption in usual]
+    digests = [hashlib.sha256("\n".join(lines).encode()).hexdigest() for lines in (in_order, sorted(words))]
+    if digests == [_CAPTIONS_IN_ORDER, _CAPTIONS_SORTED]:
         return True
-    if _digest(sorted(words)) != _CAPTIONS_SORTED:
+    if digests[1] != _CAPTIONS_SORTED:
         return False
     order = "Karpathy's order" if caption_ids is None else "the order of the caption ids"
     raise InputError(
@@ -261,10 +235,6 @@ def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: 
             "give the COCO ids of rows and columns, in their order, by --image-ids FILE and --caption-ids FILE",
         ),
     )
-
-
-def _digest(lines: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def places_of(ids: Ids, name: str) -> dict[int, int]:
@@ -290,33 +260,20 @@ def places_of(ids: Ids, name: str) -> dict[int, int]:
     return places
 
 
-def pairs(rows: Iterable[int], columns: Iterable[int], shape: tuple[int, int]) -> scipy.sparse.csr_array:
-    """A sparse bool matrix that is true at the given cells."""
-    row, column = np.fromiter(rows, dtype=np.int64), np.fromiter(columns, dtype=np.int64)
-    return scipy.sparse.csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
+def _at(cells: Sequence[tuple[int, int]], shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """Return a sparse bool matrix that is true at the given cells."""
+    places = np.array(cells, dtype=np.int64).reshape(-1, 2)
+    return scipy.sparse.csr_array((np.ones(len(places), dtype=bool), (places[:, 0], places[:, 1])), shape=shape)
 
 
-def listed(
+def _listed(
     lists: Mapping[int, Sequence[int]], query_places: Mapping[int, int], gallery_places: Mapping[int, int]
-) -> tuple[list[int], list[int], NDArray[np.int64]]:
-    """Lists of positives by id, as positions in a gallery.
-
-    Args:
-        lists: Positives of each query.
-        query_places: The position of each query, of all that are in ``lists``.
-        gallery_places: The position of each item; items without one are counted.
-
-    Returns:
-        Query and item of each pair, and ``[queries]`` the number of positives that are not in the gallery.
-    """
-    queries, items = [], []
+) -> tuple[scipy.sparse.csr_array, NDArray[np.int64]]:
+    """Return ``[queries, gallery]`` positives, and ``[queries]`` the number of those that are not in the gallery."""
     outside = np.zeros(len(query_places), dtype=np.int64)
+    cells = []
     for query, positives in lists.items():
-        place = query_places[query]
-        for item in set(positives):
-            if item in gallery_places:
-                queries.append(place)
-                items.append(gallery_places[item])
-            else:
-                outside[place] += 1
-    return queries, items, outside
+        place, items = query_places[query], set(positives)
+        cells += [(place, gallery_places[item]) for item in items if item in gallery_places]
+        outside[place] = sum(item not in gallery_places for item in items)
+    return _at(cells, (len(query_places), len(gallery_places))), outside

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
-from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives, QueryValues
+from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.result import about_of
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
@@ -43,9 +43,9 @@ class Protocol:
     dataset: str = ""
 
     def accepts(self, n_images: int, n_captions: int) -> bool:
-        """Whether a matrix has the size of the whole split, or of the only gallery."""
-        alone = self.folds == 1 and (n_images, n_captions) == (self.gallery, self._captions_of(self.gallery))
-        return (n_images, n_captions) == (self.images, self.captions) or alone
+        """Return True if a matrix has the size of the whole split, or of the only gallery."""
+        alone = (self.gallery, self.gallery * self.captions // self.images)
+        return (n_images, n_captions) == self.split or (self.folds == 1 and (n_images, n_captions) == alone)
 
     def check(self, gallery: Gallery) -> None:
         """Refuse a gallery whose size is not the protocol's.
@@ -55,11 +55,11 @@ class Protocol:
         """
         if self.accepts(*gallery.shape):
             return
-        fitting = [other.name for other in PROTOCOLS.values() if other.accepts(*gallery.shape)]
-        cure = f"these fit it: {', '.join(fitting)}" if fitting else "leave the protocol out to score the whole matrix"
+        fitting = ", ".join(other.name for other in PROTOCOLS.values() if other.accepts(*gallery.shape))
         raise InputError(
             f"{gallery.name} is {list(gallery.shape)}, but {self.name} has {self.images} images and {self.captions} "
-            f"captions; {cure}."
+            "captions",
+            cure=f"these fit it: {fitting}" if fitting else "leave the protocol out to score the whole matrix",
         )
 
     @property
@@ -69,11 +69,8 @@ class Protocol:
 
     @property
     def in_parts(self) -> bool:
-        """Whether a gallery is only a part of the split."""
+        """True if a gallery is only a part of the split."""
         return self.gallery != self.images
-
-    def _captions_of(self, images: int) -> int:
-        return images * self.captions // self.images
 
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
@@ -132,10 +129,6 @@ def evaluate(
     image_of_caption: ArrayLike | None = None,
     *,
     ideal_pool: str = "gallery",
-    labels: ArrayLike | None = None,
-    categories: ArrayLike | None = None,
-    caption_categories: ArrayLike | None = None,
-    positives: Mapping[str, Positives] | None = None,
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -159,22 +152,16 @@ def evaluate(
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
-        labels: ``[images, classes]`` 0/1, for PMRP.
-        categories: ``[images]``, for mAP and R-precision.
-        caption_categories: ``[captions]``; default that of the caption's image.
-        positives: ``{"CxC": ..., "ECCV": ...}``; only where the whole matrix is one gallery.
         progress: Called after each gallery.
-        options: Further arguments of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
+        options: Further arguments of ``Scorer``: ``labels``, ``categories``, ``caption_categories`` and ``positives``;
+            and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
 
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
     chosen = None if protocol is None else protocol_named(protocol)
-    every_row = ideal_pool == "given_rows"
-    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=every_row)
-    known = {"labels": labels, "categories": categories, "caption_categories": caption_categories}
-    scorer = Scorer(whole, protocol, ideal_pool=ideal_pool, positives=positives, **known, **options)
-    return scorer(whole, progress=progress)
+    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=ideal_pool == "given_rows")
+    return Scorer(whole, protocol, ideal_pool=ideal_pool, **options)(whole, progress=progress)
 
 
 class Scorer:
@@ -186,10 +173,10 @@ class Scorer:
         whole: Images, captions and phi matrices; its similarity is not read.
         protocol: As in ``evaluate``, and so all that follow.
         ideal_pool: "gallery" or "given_rows".
-        labels: ``[images, classes]``.
-        categories: ``[images]``.
-        caption_categories: ``[captions]``.
-        positives: By name.
+        labels: ``[images, classes]`` 0/1, for PMRP.
+        categories: ``[images]``, for mAP and R-precision.
+        caption_categories: ``[captions]``; default that of the caption's image.
+        positives: ``{"CxC": ..., "ECCV": ...}``; only where the whole matrix is one gallery.
         options: Further arguments of ``metrics.Evaluator``.
 
     Raises:
@@ -214,18 +201,16 @@ class Scorer:
         parts = parts_of(self.protocol, whole.n_images)
         if positives and parts != [slice(0, whole.n_images)]:
             raise InputError(f"positives are defined for the whole gallery; protocol {protocol} scores parts of it.")
+        of_images = {"labels": labels, "categories": categories}
+        checked = {name: _checked(name, values, whole.n_images, "image") for name, values in of_images.items()}
+        of_captions = _checked("caption_categories", caption_categories, whole.n_captions, "caption")
+        options |= {"positives": positives, "ideal_pool": ideal_pool}
         self.parts = []
         for images in parts:
             own = whole.captions_of(images)
-            evaluator = Evaluator(
-                labels=_part("labels", labels, images, whole.n_images, "image"),
-                categories=_part("categories", categories, images, whole.n_images, "image"),
-                caption_categories=_part("caption_categories", caption_categories, own, whole.n_captions, "caption"),
-                positives=positives,
-                ideal_pool=ideal_pool,
-                **options,
-            )
-            self.parts.append((images, own, evaluator))
+            cut: dict[str, Any] = {name: None if values is None else values[images] for name, values in checked.items()}
+            cut["caption_categories"] = None if of_captions is None else of_captions[own]
+            self.parts.append((images, own, Evaluator(**cut, **options)))
         self._every_row = ideal_pool == "given_rows"
         self._galleries: dict[int, Gallery] = {}
 
@@ -256,8 +241,10 @@ class Scorer:
                 progress()
         named = () if self.protocol is None else (self.protocol.name, self.protocol.words)
         about = {**about_of(self.whole.shape, sizes, *named), "phis": list(self.whole.phis)}
-        values = list(averaged([one.values for one in found]))
-        return Evaluation(values, about, _joined(found), self.scored if queries else {})
+        joined: list[Any] = []  # of the queries of all galleries, those of the first gallery first
+        for same in zip(*(one.queries for one in found), strict=True):
+            joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
+        return Evaluation(averaged([one.values for one in found]), about, joined, self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
         """The galleries that the protocol scores, one after the other."""
@@ -279,34 +266,22 @@ class Scorer:
         }
 
 
-def _joined(of_galleries: Sequence[Evaluation]) -> list[QueryValues]:
-    """The values of the queries of all galleries, those of the first gallery first."""
-    joined: list[QueryValues] = []
-    for same in zip(*(one.queries for one in of_galleries), strict=True):
-        every = same[0].copy()
-        every["values"] = np.concatenate([one["values"] for one in same])
-        joined.append(every)
-    return joined
-
-
-def _part(
-    name: str, values: ArrayLike | None, part: slice | NDArray[np.int64], size: int, what: str
-) -> NDArray[Any] | None:
-    """What belongs to the images or captions of a part."""
+def _checked(name: str, values: ArrayLike | None, size: int, what: str) -> NDArray[Any] | None:
+    """Return what belongs to the images or captions of a split as an array of one row each."""
     if values is None:
         return None
     array = as_array(values, name)
     if array.ndim < 1 or len(array) != size:
         raise InputError(f"{name} is {list(array.shape)} but there are {size} {what}s; give one row per {what}.")
-    return np.asarray(array[part])
+    return array
 
 
-def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> Iterator[MetricValue]:
-    """The mean over galleries of each number."""
-    for same in zip(*of_galleries, strict=True):
-        mean = same[0].copy()
+def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> list[MetricValue]:
+    """Return the mean over galleries of each number."""
+    found = [same[0].copy() for same in zip(*of_galleries, strict=True)]
+    for mean, same in zip(found, zip(*of_galleries, strict=True), strict=True):
         mean["value"] = float(np.mean([value["value"] for value in same]))
-        yield mean
+    return found
 
 
 def rescored(gallery: Gallery, method: str, **options: Any) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:

@@ -54,21 +54,6 @@ class Evaluated:
     inferences: Sequence[str] = ("naive",)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """What is known of one similarity.
-
-    Attributes:
-        values: Every number in both directions, as it is and re-scored, with the sums over directions.
-        hubs: By inference method and direction how many items are the nearest of no query, of one, of two ...
-        per_image: ``[images]`` contributions to Rsum and Nsum of the similarity as it is; None if it was not asked for.
-    """
-
-    values: list[RunValue]
-    hubs: Hubs
-    per_image: Mapping[str, NDArray[np.float64]] | None
-
-
 class RunEvaluator:
     """Every number of runs of one dataset; what depends on phi and labels alone is computed once for all of them.
 
@@ -95,13 +80,18 @@ class RunEvaluator:
 
     def __call__(
         self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
-    ) -> Numbers:
-        """Every number of one similarity in both directions, as it is and re-scored; the gallery is ranked once.
+    ) -> tuple[list[RunValue], Hubs, dict[str, NDArray[np.float64]] | None]:
+        """Compute every number of one similarity in both directions, as it is and re-scored.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar.
             inferences: How it is read: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
-            name: What messages call the similarity.
+            name: Name of the similarity in messages.
+
+        Returns:
+            Every number, with the sums over directions; by inference method and direction how many items are the
+            nearest of no query, of one, of two ...; and ``[images]`` contributions to Rsum and Nsum of the similarity
+            as it is, None if it is not read as it is.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, or an inference method is unknown.
@@ -132,7 +122,7 @@ class RunEvaluator:
                 values += [value for value in _of_directions(of_others, method) if value["phi"]]
         # Sums come last: those of two directions may come from two matrices.
         totals = [total for total in sums_of(values) if metric_of(total["metric"]).of_runs]
-        return Numbers(values + totals, hubs, per_image)
+        return values + totals, hubs, per_image
 
     def _in_folds(self, gallery: Gallery, method: str, folds: int, first: int, reading: str) -> list[RunValue]:
         """Means over the ``first`` of some folds of every number, without counts of hubs and contributions of images.
@@ -142,24 +132,17 @@ class RunEvaluator:
         """
         if gallery.n_images < folds:
             raise InputError(f"{gallery.name} has {gallery.n_images} images, which are no {folds} folds.")
-        of_folds = []
+        of_folds, size = [], gallery.n_images // folds  # a remainder is in none
         for number in range(first):
-            images = _fold(gallery.n_images, folds, number)
+            images = slice(number * size, (number + 1) * size)
+            part = gallery.part(images)
             if (folds, number) not in self._of_folds:  # what depends on phi alone is computed once for all runs
                 phis = gallery.with_phis(self._phis).part(images).phis
-                part = gallery.part(images)
                 labels = None if self._labels is None else np.asarray(self._labels)[images]
                 self._of_folds[folds, number] = RunEvaluator(phis, part.image_of_caption, labels)
-            part = gallery.part(images)
-            of_folds.append(self._of_folds[folds, number](np.asarray(part.similarity), [method], part.name).values)
-        means = averaged([[value for value in values if value["direction"]] for values in of_folds])
-        return [RunValue(**{**value, "inference": reading}) for value in means]
-
-
-def _fold(images: int, folds: int, number: int) -> slice:
-    """The images of one of several galleries of equal size, in file order; a remainder is in none."""
-    size = images // folds
-    return slice(number * size, (number + 1) * size)
+            values, *_ = self._of_folds[folds, number](np.asarray(part.similarity), [method], part.name)
+            of_folds.append([value for value in values if value["direction"]])
+        return [RunValue(**{**value, "inference": reading}) for value in averaged(of_folds)]
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
@@ -209,26 +192,17 @@ def evaluate_runs(
     made_of = {name: read_phi_note(path) for name, path in matrices.items()}
     contents, frames = [], []
     image_ids = gallery.images["image_id"].astype(str).tolist()
+    gallery_of_all = {
+        "main_phi": phis[0], "phi_made_of": made_of, "protocol": "the whole split is one gallery", "split": split,
+        "images": gallery.n_images, "captions": gallery.n_captions, "tie_rule": TIE_RULE, "labels": labels is not None,
+    }  # fmt: skip
     for run in runs:
-        found = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
-        contents.append(
-            {
-                **_about(run.spec),
-                "kept_epoch": kept_epoch(run.similarity.parent),
-                "main_phi": phis[0],
-                "phi_made_of": made_of,
-                "protocol": "the whole split is one gallery",
-                "split": split,
-                "images": gallery.n_images,
-                "captions": gallery.n_captions,
-                "tie_rule": TIE_RULE,
-                "labels": labels is not None,
-                "values": found.values,
-                "hubs": found.hubs,
-            }
-        )
-        if found.per_image is not None:
-            frames.append(frame_of_run(run.spec.name, image_ids, found.per_image))
+        matrix = read_similarity(run.similarity, gallery)
+        values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity)
+        about = {**_about(run.spec), "kept_epoch": kept_epoch(run.similarity.parent)}
+        contents.append({**about, **gallery_of_all, "values": values, "hubs": hubs})
+        if of_images is not None:
+            frames.append(frame_of_run(run.spec.name, image_ids, of_images))
     if per_image is not None:
         write_per_image(frames, per_image)
     write_json(out, contents)
@@ -276,16 +250,14 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
         out: Where to write it, float32 ``.npy``.
 
     Raises:
-        InputError: If there is none, or their shapes differ.
+        InputError: If their shapes differ.
     """
     matrices = [read_matrix(path) for path in similarities]
-    if not matrices:
-        raise InputError(f"{out}: an ensemble needs the similarity of at least one member.")
     for path, matrix in zip(similarities, matrices, strict=True):
         if matrix.shape != matrices[0].shape:
             raise InputError(
-                f"{path} is {list(matrix.shape)}, but {similarities[0]} is {list(matrices[0].shape)}; "
-                "train the members of an ensemble on the same images and captions."
+                f"{path} is {list(matrix.shape)}, but {similarities[0]} is {list(matrices[0].shape)}",
+                cure="train the members of an ensemble on the same images and captions",
             )
     with replacing(out) as temporary:
         mean = new_npy(temporary, np.float32, matrices[0].shape)

@@ -22,7 +22,6 @@ RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is 
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
 VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
-STORED = [key for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"]  # of every run, beside its values
 
 # Which values of the evaluation each column of the contributions adds up: the name of the metric or of its sum, the
 # direction (empty: both), whether the query's own items stay, and the formula (of ASP: its rule for ties).
@@ -46,29 +45,12 @@ HISTORY_COLUMNS = {"run": "str"} | EPOCH | dict.fromkeys(FACTS, "str")
 
 
 def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
-    """The entries of files that ``evaluate_runs`` wrote, one per run; a file may also hold one entry alone.
+    """Read the entries of files that ``evaluate_runs`` wrote, one per run.
 
     Raises:
-        InputError: If a file is not one of these, or a run lacks something.
+        InputError: If a file is missing or damaged.
     """
-    entries: list[dict[str, Any]] = []
-    for file in files:
-        content = read_json(file, "evaluate the runs again")
-        for entry in content if isinstance(content, list) else [content]:
-            if not isinstance(entry, dict) or "run" not in entry:
-                raise InputError("this is no list of evaluated runs; evaluate them again.", where=file)
-            values = entry.get("values")
-            lacking = [key for key in STORED if key not in entry]
-            if not isinstance(values, list):
-                lacking.append("values")
-            else:
-                lacking += [
-                    key for one in values for key in VALUE_COLUMNS if not isinstance(one, dict) or key not in one
-                ]
-            if lacking:
-                raise InputError(f"the run '{entry['run']}' lacks '{lacking[0]}'; evaluate it again.", where=file)
-            entries.append(entry)
-    return entries
+    return [entry for file in files for entry in read_json(file, "evaluate the runs again")]
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
@@ -84,19 +66,15 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
         formula, ground_truth, m, style, phi, value); units are those of ``METRICS``.
 
     Raises:
-        InputError: If a file is not what ``evaluate_runs`` writes.
+        InputError: If a file is missing or damaged.
     """
     return tidy_of(read_evaluations(files), scale)
 
 
 def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
-    """As ``collect``, from entries that were read."""
-    rows = [
-        {"scale": scale} | {key: entry[key] for key in STORED} | {key: value[key] for key in VALUE_COLUMNS}
-        for entry in entries
-        for value in entry["values"]
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    """Make the table of ``collect`` from entries that were read."""
+    rows = ({"scale": scale, **entry, **value} for entry in entries for value in entry["values"])
+    return pd.DataFrame([[row[key] for key in COLUMNS] for row in rows], columns=COLUMNS)
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
@@ -243,9 +221,11 @@ def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:
     Raises:
         InputError: If a folder has no history, or a damaged one.
     """
-    return typed_frame(
-        [_history(path).assign(run=run, **_facts(path)) for run, path in folders.items()], HISTORY_COLUMNS
-    )
+    histories = [
+        read_recorded(folder / "history.csv", EPOCH).assign(run=run, **_facts(folder))
+        for run, folder in folders.items()
+    ]
+    return typed_frame(histories, HISTORY_COLUMNS)
 
 
 def read_training_histories(path: Path) -> pd.DataFrame:
@@ -257,22 +237,8 @@ def read_training_histories(path: Path) -> pd.DataFrame:
     return read_frame(path, MAKE_AGAIN, HISTORY_COLUMNS)
 
 
-def _history(folder: Path) -> pd.DataFrame:
-    path = folder / "history.csv"
-    found = read_recorded(path, EPOCH)
-    needed = [name for name in EPOCH if name != "dev_Rsum"]
-    if missing := [name for name in needed if name not in found.columns]:
-        raise InputError(f"the column '{missing[0]}' is missing", where=path, cure=TRAIN_AGAIN)
-    try:
-        return found.astype({name: EPOCH[name] for name in EPOCH if name in found.columns})
-    except ValueError as error:
-        raise InputError(f"it holds what is no number ({str(error)[:80]})", where=path, cure=TRAIN_AGAIN) from None
-
-
 def _facts(folder: Path) -> dict[str, str]:
-    """Facts of the record of training; empty where there is none, as in a folder that was copied in part."""
+    """Return facts of the record of training; empty where there is none, as in a folder that was copied in part."""
     path = folder / "finished.json"
-    record = read_json(path, TRAIN_AGAIN) if path.is_file() else {}
-    made_from = record.get("made_from") if isinstance(record, dict) else None
-    known = made_from if isinstance(made_from, dict) else {}
-    return {name: str(known.get(key, "")) for name, key in FACTS.items()}
+    made_from = read_json(path, TRAIN_AGAIN)["made_from"] if path.is_file() else {}
+    return {name: str(made_from.get(key, "")) for name, key in FACTS.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.empty_queries import percent
 from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings, whole_order
-from fivesentences.retrieval.arguments import checked_choice, checked_direction
+from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, checked_phi, checked_similarity
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 #: What ranks equal scores have in ``asp``.
 ASP_TIES = ("index", "average")

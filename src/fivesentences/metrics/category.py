@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
-from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
+from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 Cutoff = int | Literal["R"] | None
 DIVISORS = ("found", "possible", "relevant")
@@ -27,7 +24,7 @@ class CategoryReader:
     """Average precision and R-precision of every query, filled block by block as ``read_rankings`` shows them.
 
     Args:
-        codes: Of the images and of the captions, as ``category_codes`` returns them.
+        codes: Categories of the images and of the captions, as ``category_codes`` returns them.
         direction: Which side the queries are.
         cutoffs: Where rankings end for average precision, as in ``category_map``.
         divide_by: As in ``category_map``.
@@ -205,7 +202,7 @@ def _read(
     divide_by: str | None,
     empty: str,
 ) -> tuple[CategoryReader, Direction]:
-    """What every query finds."""
+    """Rank the gallery and read every query's categories."""
     checked_choice("empty", empty, POLICIES)
     side = checked_direction(direction)
     if caption_categories is None or image_of_caption is not None:

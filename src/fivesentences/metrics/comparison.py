@@ -52,7 +52,7 @@ def paired_test(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairedTest:
-    """Whether the mean of ``a`` differs from that of ``b`` on the same queries.
+    """Test whether the mean of ``a`` differs from that of ``b`` on the same queries.
 
     ``"permutation"`` (``scipy.stats.permutation_test``): if the models were equally good, the two values of a query
     could be exchanged, so the sign of its difference is flipped at random; p is the share of flips whose mean
@@ -71,8 +71,8 @@ def paired_test(
         method: How p is computed, ``"permutation"`` or ``"bootstrap"``.
         clusters: ``[queries]`` label of each query's cluster; default every query is its own.
         resamples: How many flips or draws, at least 1 and at most 100 million over the number of metrics.
-        confidence: Of the interval, in (0, 1).
-        seed: Of the resampling, at least 0.
+        confidence: Coverage of the interval, in (0, 1).
+        seed: Seed of the resampling, at least 0.
 
     Raises:
         InputError: If lengths disagree, no query counts, a value is infinite or only one of two is NaN, or an option
@@ -157,11 +157,11 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
         ``[tests]``, at most 1, in the same order.
 
     Raises:
-        InputError: If it is no list of numbers from 0 to 1.
+        InputError: If it is not a list of numbers from 0 to 1.
     """
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise InputError("is no list of numbers from 0 to 1.", where=Argument("p"))
+        raise InputError("is not a list of numbers from 0 to 1.", where=Argument("p"))
     order = np.argsort(values, kind="stable")
     steps = np.arange(len(values), 0, -1) * values[order]
     adjusted = np.empty_like(values)
@@ -176,7 +176,7 @@ def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[Arra
         try:
             values = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"{name} holds something that is no number; give one number per query.") from None
+            raise InputError(f"{name} holds something that is not a number; give one number per query.") from None
         if values.ndim != 2 or not values.size:
             raise InputError(f"{name} has shape {list(values.shape)}; give one number per query, and at least one.")
         both.append(values)
@@ -200,7 +200,7 @@ def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tupl
     Args:
         shares: ``[metrics, clusters]`` what each cluster contributes to the difference.
         resamples: The most flips.
-        seed: Of the flips.
+        seed: Seed of the flips.
     """
     n_clusters = shares.shape[1]
 

@@ -79,8 +79,8 @@ def correlation(
             pair is its own.
         resamples: How many; default 1,000 for Pearson and Spearman, and for Kendall 200, or none with more than 100,000
             pairs. 0 for no interval.
-        confidence: In (0, 1).
-        seed: Of the resampling, at least 0.
+        confidence: Coverage of the interval, in (0, 1).
+        seed: Seed of the resampling, at least 0.
 
     Raises:
         InputError: If lengths disagree, there are fewer than 2 pairs, a value is not finite, or an option is out of
@@ -261,7 +261,7 @@ def _checked_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number; a correlation needs numbers.") from None
+        raise InputError(f"{name} holds something that is not a number; a correlation needs numbers.") from None
     if vector.ndim != 1:
         raise InputError(f"{name} is {list(vector.shape)}; a correlation needs a vector, one value per pair.")
     wrong = np.flatnonzero(~np.isfinite(vector))

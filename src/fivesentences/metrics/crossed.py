@@ -36,7 +36,7 @@ class CrossedDifference:
         mean: Over seeds and images, in the unit of the differences.
         seeds: How many.
         images: How many.
-        standard_error: Of the mean, with seeds and images as random factors.
+        standard_error: Standard error of the mean, with seeds and images as random factors.
         degrees: Degrees of freedom of the standard error, at least ``seeds - 1``.
         low: Lower end of the interval of the mean, from a t distribution with these degrees.
         high: Upper end.
@@ -81,10 +81,10 @@ def crossed_differences(
     Args:
         differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image; all
             finite, two images or more.
-        confidence: Of both intervals, in (0, 1). The tests behind ``equivalence`` and ``detectable`` have the level
-            ``1 - confidence``.
+        confidence: Coverage of both intervals, in (0, 1). The tests behind ``equivalence`` and ``detectable`` have
+            the level ``1 - confidence``.
         resamples: Draws of the bootstrap, at least 1.
-        seed: Of the draws, at least 0.
+        seed: Seed of the draws, at least 0.
 
     Returns:
         One for each metric.
@@ -127,7 +127,7 @@ def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: in
     Args:
         differences: ``[metrics, seeds, images]``.
         resamples: How many draws.
-        seed: Of the generator.
+        seed: Seed of the generator.
     """
     _, n_seeds, n_images = differences.shape
     generator = np.random.default_rng(seed)
@@ -208,9 +208,9 @@ def partly_crossed_differences(
         differences: ``[metrics, seeds, items]`` one run minus the other run of the same seed on the same item; NaN
             where the item is not of the seed's test part, the same for all metrics. Every seed has two items or more,
             and every item a seed.
-        confidence: Of both intervals, in (0, 1).
+        confidence: Coverage of both intervals, in (0, 1).
         resamples: Draws of the bootstrap, at least 1.
-        seed: Of the draws, at least 0.
+        seed: Seed of the draws, at least 0.
 
     Returns:
         One for each metric; ``images`` is the number of items of the pool that any seed has.

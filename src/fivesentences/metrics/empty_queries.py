@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
+from fivesentences.retrieval.arguments import Direction
 
 POLICIES = ("zero", "skip", "error")
 Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries have nothing to find

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from fivesentences.metrics.semantic_recall import semantic_recall_scores
 from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,
+    Direction,
     checked_choice,
     checked_choices,
     checked_cutoffs,
@@ -33,9 +34,6 @@ from fivesentences.retrieval.arguments import (
 )
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
 from fivesentences.retrieval.hubness import hubness_of_ranking
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 RECALL_ONLY = ("CxC",)  # positives of which nobody reports R-precision or mAP@R
 
@@ -57,7 +55,7 @@ class Evaluator:
         formulas: Which of "released" and "paper" to report.
         styles: Which styles of semantic recall to report, of "recall" and "vse_recall".
         weightings: Which of "hard" and "soft" semantic recall to report; the soft one has no style.
-        discounts: Of the released NCS: None for the plain one, "log" for that weighted by rank.
+        discounts: Discounts of the released NCS: None for the plain one, "log" for that weighted by rank.
         ncs_ms: Sizes of the relevant set of the paper's NCS; None for m = k.
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows of a phi that has more
             captions than similarity, those of similarity first; everything else reads those alone.
@@ -134,7 +132,7 @@ class Evaluator:
             similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; a memory map or a
                 torch tensor, on any device, too. Or a ``Gallery``, whose pairing counts, and whose phi matrices do if
                 the evaluator was given none.
-            directions: Those of "i2t" and "t2i" to report; sums need both.
+            directions: Which of "i2t" and "t2i" to report; sums need both.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
@@ -180,7 +178,7 @@ class Evaluator:
         return gallery.similarity, self._known
 
     def _learned(self, gallery: Gallery, was_given: bool) -> _Known:
-        """What depends on the gallery and not on the similarity."""
+        """Compute everything that depends on the gallery but not on the similarity."""
         pairing, n_captions = gallery.image_of_caption, gallery.n_captions
         known = _Known(gallery.shape, pairing, gallery.phis, was_given)
         for name, phi in gallery.phis.items():
@@ -334,14 +332,14 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
 
 @dataclass
 class _Known:
-    """What depends on a gallery's captions and phi matrices alone, kept from call to call.
+    """Results that depend only on a gallery's captions and phi matrices, kept from call to call.
 
     Attributes:
         shape: Images and captions.
         pairing: ``[captions]`` image of each caption.
         phis: By name, perhaps with more rows than there are captions.
         of_gallery: Whether they are those of a ``Gallery`` that was given, not the evaluator's own.
-        relevance: Of the gallery's captions, by the name of the phi.
+        relevance: Rankings of the gallery's captions by phi, by the name of the phi.
         relevance_of_ncs: The same, unless a phi has more rows.
         distances: Between the labels of images, for PMRP.
         codes: Categories of images and captions.
@@ -357,7 +355,7 @@ class _Known:
     codes: tuple[Codes, Codes] | None = None
 
     def fits(self, given: NDArray | Gallery, with_its_phis: bool) -> bool:
-        """Whether a similarity is of the same gallery; another one of equal shape must be given as a ``Gallery``."""
+        """Return True if a similarity is of the same gallery; one of another gallery must be given as a ``Gallery``."""
         if not isinstance(given, Gallery):
             return given.shape == self.shape and not self.of_gallery
         same_phis = given.phis is self.phis or not with_its_phis

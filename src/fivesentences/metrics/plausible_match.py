@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
-from fivesentences.retrieval.arguments import checked_choice, checked_direction
+from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 ZETAS = (0, 1, 2)
 UNLABELLED = 2**15 - 1  # distance of an image without a label from every other: more than labels can differ in
@@ -69,7 +65,7 @@ class PlausibleReader:
     """R-precision of every query by plausible matches, filled block by block as ``read_rankings`` shows them.
 
     Args:
-        distances: Of the images.
+        distances: Distances between the labels of the images.
         direction: Which side the queries are.
         zetas: The numbers of labels in which a match may differ.
 

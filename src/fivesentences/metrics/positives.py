@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 from fivesentences.errors import Cure, InputError
 from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import best_first, blocks_of_queries
-from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
+from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +88,8 @@ class Positives:
         """Refuse a similarity of another size.
 
         Args:
-            shape: Of the similarity.
-            name: What the message calls the positives.
+            shape: Shape of the similarity.
+            name: Name of the positives for errors.
 
         Raises:
             InputError: If it is not ``[images, captions]`` of the gallery.
@@ -108,7 +105,7 @@ class Positives:
 
         Args:
             image_of_caption: ``[captions]`` image index of each caption of the gallery, of the size of the lists.
-            name: What the message calls the positives.
+            name: Name of the positives for errors.
 
         Raises:
             InputError: If the gallery gives a caption to another image.
@@ -200,7 +197,7 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
 
     Args:
         similarity: ``[images, captions]``, or a ``Gallery``, whose pairing is compared with the lists.
-        positives: Of this gallery.
+        positives: Lists for this gallery.
         direction: ``"i2t"`` or ``"t2i"``.
         depth: How many items to look at.
         to_r: Whether to look at as many items as the query with the most positives has positives, if that is more.
@@ -239,7 +236,7 @@ def recall_of_positives(
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
-        positives: Of the same images and captions.
+        positives: Lists for the same images and captions.
         ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
         empty: A query without positives is left out (``"skip"``, as in CxC and ECCV Caption), counts 0 (``"zero"``) or

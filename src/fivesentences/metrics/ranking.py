@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.machine import threads
+from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics.references import References
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 #: How all rankings order equal scores; every table repeats it.
 TIE_RULE = "equal scores are ordered by index, lower first"
@@ -202,7 +199,7 @@ def ranking_of(gallery: Gallery, direction: Direction, depth: int) -> Ranking:
     """The beginning of every query's ranking by similarity.
 
     Args:
-        gallery: What is ranked.
+        gallery: Gallery to rank.
         direction: Which side the queries are.
         depth: How many items of each ranking are kept.
     """

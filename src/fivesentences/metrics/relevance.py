@@ -1,4 +1,4 @@
-"""What phi says about a gallery: the best items of every query, and the images that are most alike.
+"""Relevance by phi: the best items of every query, and the images that are most alike.
 
 Computed once for a phi matrix and used for every similarity matrix, cut-off and m.
 """
@@ -6,17 +6,14 @@ Computed once for a phi matrix and used for every similarity matrix, cut-off and
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, parts, rank
+from fivesentences.retrieval.arguments import Direction
 from fivesentences.semantics.references import References
 from fivesentences.semantics.sparse_rows import ranges
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
 

@@ -1,4 +1,4 @@
-"""What an evaluation returns: every number with its name and variant, how it came about, and tables of it."""
+"""Result of an evaluation: every number with its name and variant, how it came about, and tables of it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Evaluation:
         Args:
             metric: Such as "R@1".
             direction: "i2t" or "t2i"; empty for a sum of both.
-            variant: As many keys of ``MetricValue`` as are needed to name one number.
+            variant: Further keys of ``MetricValue``, as many as are needed to name one number.
 
         Raises:
             NoSuchNumber: If there is none, or there are several; it is an ``InputError`` and a ``KeyError``.
@@ -126,7 +126,7 @@ def _frames() -> Any:
 def about_of(
     shape: tuple[int, int], sizes: Sequence[tuple[int, int]], protocol: str = WHOLE, words: str = WHOLE
 ) -> dict[str, Any]:
-    """What every result says about the galleries that its numbers are of.
+    """Describe the galleries behind the numbers of a result.
 
     Args:
         shape: Images and captions of all that was given.

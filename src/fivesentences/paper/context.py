@@ -17,7 +17,7 @@ from fivesentences.study.study import Study
 
 @dataclass(frozen=True)
 class Context:
-    """Where a table or figure stands.
+    """Study, scale and files around a table or figure.
 
     Attributes:
         study_name: File name of its study, without the suffix.
@@ -34,22 +34,22 @@ class Context:
     photographs: Mapping[str, Photographs] = field(default_factory=dict)
 
     def rows(self, exhibit: Exhibit) -> list[Row]:
-        """The rows of runs of a table or figure, resolved at the scale, including those that it leaves out."""
+        """Return the rows of runs of a table or figure at the scale, including those that the scale leaves out."""
         return expand_rows(exhibit.row_specs(), self.study, self.scale)
 
     def subspace_rows(self, exhibit: Exhibit) -> list[SubspaceRow]:
-        """The rows of category retrieval of a table or figure; those that the scale does not make have no runs."""
+        """Return the rows of category retrieval of a table or figure; those that the scale leaves out have no runs."""
         return subspace_rows(exhibit.subspace_rows(), self.study, self.scale)
 
     def where(self, exhibit: Exhibit) -> str:
-        """The table or figure, for an error message."""
+        """Name the table or figure for an error message."""
         return f"{self.study_name}: {exhibit.name}"
 
     def texts(self, exhibit: Exhibit) -> tuple[str, str, str, str, str, str]:
-        """The first fields of its ``Table``: study, name, scale, paper, title and caption."""
+        """Return the first fields of its ``Table``: study, name, scale, paper, title and caption."""
         return self.study_name, exhibit.name, self.scale.scale, self.study.paper, exhibit.title, exhibit.caption
 
     def published_rows(self, exhibit: Exhibit, rows: Literal["rows", "columns"] = "rows") -> PublishedTable:
-        """The published table that it is compared with, by row, empty without one; see ``read_published``."""
+        """Read the published table of a table or figure by row; empty if there is none. See ``read_published``."""
         name, where = exhibit.published_table(), self.where(exhibit)
         return read_published(self.published / f"{name}.csv", rows, where) if name else PublishedTable({}, where)

@@ -28,7 +28,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 def values_of_runs(tidy: pd.DataFrame, measures: Mapping[str, Mapping[str, Any]] = MEASURES) -> pd.DataFrame:
-    """Some numbers of every run.
+    """Look up some numbers of every run.
 
     NCS is that of the released formula, by the phi that a run's evaluation names first.
 
@@ -51,7 +51,7 @@ def values_of_runs(tidy: pd.DataFrame, measures: Mapping[str, Mapping[str, Any]]
 
 
 def headline_of(tidy: pd.DataFrame) -> dict[str, Any]:
-    """Means over seeds: ``{dataset: {model: {loss: {fraction: {measure: mean, "seeds": number}}}}}``.
+    """Average over seeds: ``{dataset: {model: {loss: {fraction: {measure: mean, "seeds": number}}}}}``.
 
     NCS is without the ground truth; see ``values_of_runs``.
 
@@ -71,5 +71,5 @@ def headline_of(tidy: pd.DataFrame) -> dict[str, Any]:
 
 
 def kind_of(run: str) -> str:
-    """The name of a run without its seed; an encoder, which has none, is a kind of its own."""
+    """Return the name of a run without its seed; an encoder has no seed and is a kind of its own."""
     return run.rpartition("/seed=")[0] or run

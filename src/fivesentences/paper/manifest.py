@@ -9,7 +9,7 @@ import csv
 import importlib.metadata
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from fivesentences.config.scales import Scale
-from fivesentences.config.types import as_list
 from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_tidy
@@ -25,8 +24,7 @@ from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
 from fivesentences.paper.digests import CHECKSUMS, Digests
 from fivesentences.paper.headline import headline_of, kind_of
-from fivesentences.plan.graph import Graph, PlannedJob, graph_of
-from fivesentences.plan.pages import PageRules
+from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.plan import Plan
 from fivesentences.semantics.phi_file import read_phi_note
 from fivesentences.storage import write_json
@@ -36,6 +34,7 @@ CURE = "make it with the workflow, or fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
+Left = Mapping[str, Mapping[str, Path]]  # benchmark file of each job that left one, by rule and name
 
 
 @dataclass(frozen=True)
@@ -53,29 +52,11 @@ class Files:
     numbers: list[Path]
 
 
-def graph_of_manifest(plan: Plan, scale: str) -> Graph:
-    """Every job behind the manifest of the scale, or of its complete form."""
-    read = plan.inputs_of("write_manifest", scale=scale)
-    return graph_of(plan, [path for paths in read.values() for path in as_list(paths)])
-
-
-def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
+def files_of(plan: Plan, scale: str) -> Files:
     """The files of a scale, or of its complete form, each once and in order."""
-    downloads = {path for job in _jobs_of(graph, "download") for path in job.outputs}
     corpora = {plan.places.corpus(name) for name in plan.scale.datasets}
     features = {plan.features_of(plan.all_runs[name]) for name in plan.trained_at(scale)}
-    numbers = {
-        Path(path)
-        for job in _jobs_of(graph, "make_table", "plot_figure")
-        for path in as_list(plan.inputs_of(job.rule, **job.wildcards)["numbers"])
-    }
-    numbers |= {*PageRules(plan).numbers_of_claims(scale), *PageRules(plan).numbers_of_runs(scale)}
-    numbers |= {plan.places.disagreements(scale)} if plan.gallery(scale) else set()
-    return Files(sorted({*graph.given, *downloads}), sorted(corpora | features), sorted(numbers))
-
-
-def _jobs_of(graph: Graph, *rules: str) -> list[PlannedJob]:
-    return [job for job in graph.jobs if job.rule in rules]
+    return Files(plan.sources(scale), sorted(corpora | features), plan.every_number(scale))
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
@@ -83,13 +64,13 @@ def settings_of(scale: Scale) -> dict[str, Any]:
     return scale.model_dump(mode="json", exclude={"mirror"})
 
 
-def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: Path, cache: Path) -> None:
+def write_manifest(plan: Plan, scale: str, left: Left, out: Path, cache: Path) -> None:
     """Write ``manifest.json`` and beside it ``headline.json`` and ``settings.json``.
 
     Args:
         plan: Of the scale.
         scale: Its name, or that of its complete form.
-        benchmarks: Where each rule leaves its seconds, with wildcards in braces.
+        left: Files in which jobs left their seconds.
         out: The manifest. If it exists already, checksums of files that are not here any more are taken from it: who
             draws figures from numbers that others sent has none of their downloads.
         cache: Where checksums are kept between calls.
@@ -97,8 +78,7 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
     Raises:
         InputError: If a table of numbers is damaged.
     """
-    graph = graph_of_manifest(plan, scale)
-    files, digests = files_of(plan, graph, scale), Digests(cache)
+    files, digests = files_of(plan, scale), Digests(cache)
     earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
 
     def checksums(paths: Iterable[Path], kind: str) -> dict[str, str | None]:
@@ -107,7 +87,9 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
 
     tidy = plan.places.tidy(scale)
     headline = headline_of(read_tidy(tidy)) if tidy in files.numbers else {}
-    jobs = list(_taken(graph, benchmarks))
+    jobs = [one for rule, of_rule in left.items() for one in _taken(rule, of_rule)]
+    if scale == plan.scale.scale:  # others may have been made for the target `complete`
+        jobs = [one for one in jobs if COMPLETE not in one.job]
     content = {
         "format": FORMAT,
         "scale": scale,
@@ -216,32 +198,31 @@ def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a job took: seconds, and the most memory in MB (None if that was not measured)."""
+    """Seconds of a job, and the most memory in MB (None if that was not measured)."""
 
-    job: PlannedJob
+    rule: str
+    job: str
     seconds: float
     memory_mb: float | None
 
 
-def _taken(graph: Graph, benchmarks: Mapping[str, str]) -> Iterator[Taken]:
-    """Every job that left its seconds; one that was marked as up to date has left an empty file."""
-    for job in graph.jobs:
-        pattern = benchmarks.get(job.rule)
-        path = None if pattern is None else Path(pattern.format(**job.wildcards))
-        if path is None or not path.is_file():
-            continue
+def _taken(rule: str, left: Mapping[str, Path]) -> list[Taken]:
+    """Every job of a rule that left its seconds; one that was marked as up to date has left an empty file."""
+    found = []
+    for job, path in left.items():
         with path.open(encoding="utf-8") as file:
             lines = [line for line in csv.DictReader(file, delimiter="\t") if _is_number(line.get("s"))]
         memory = [float(line["max_rss"]) for line in lines if _is_number(line.get("max_rss"))]
         if lines:
-            yield Taken(job, sum(float(line["s"]) for line in lines), max(memory, default=None))
+            found.append(Taken(rule, job, sum(float(line["s"]) for line in lines), max(memory, default=None)))
+    return found
 
 
-def _of_rules(jobs: Sequence[Taken]) -> dict[str, dict[str, float]]:
+def _of_rules(jobs: Iterable[Taken]) -> dict[str, dict[str, float]]:
     """How many jobs of each rule left their seconds, how many these are together, and the most memory of one."""
     found: dict[str, dict[str, float]] = {}
     for one in jobs:
-        of_rule = found.setdefault(one.job.rule, {"jobs": 0, "seconds": 0.0})
+        of_rule = found.setdefault(one.rule, {"jobs": 0, "seconds": 0.0})
         of_rule["jobs"] += 1
         of_rule["seconds"] = round(of_rule["seconds"] + one.seconds, 2)
         if one.memory_mb is not None:
@@ -249,14 +230,13 @@ def _of_rules(jobs: Sequence[Taken]) -> dict[str, dict[str, float]]:
     return dict(sorted(found.items()))
 
 
-def _of_training(jobs: Sequence[Taken]) -> dict[str, dict[str, dict[str, float]]]:
+def _of_training(jobs: Iterable[Taken]) -> dict[str, dict[str, dict[str, float]]]:
     """Seconds and memory of each training job, by rule and name."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for one in jobs:
-        if one.job.rule in TRAINING:
-            (name,) = one.job.wildcards.values()
+        if one.rule in TRAINING:
             memory = {} if one.memory_mb is None else {"memory_mb": one.memory_mb}
-            found.setdefault(one.job.rule, {})[name] = {"seconds": round(one.seconds, 2)} | memory
+            found.setdefault(one.rule, {})[one.job] = {"seconds": round(one.seconds, 2)} | memory
     return found
 
 

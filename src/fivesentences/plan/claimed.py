@@ -40,20 +40,16 @@ class Term:
 
     def summed(self, phi: str) -> Summed | None:
         """The column of values per image that holds it; None if there are none."""
-        column, own = self.measure, self.measure.phi in (None, phi)
-        if self.inference != "naive" or column.formula != "released" or not own:
+        column = self.measure
+        if self.inference != "naive" or column.formula != "released" or column.phi not in (None, phi):
             return None
         match column.metric, column.ground_truth, column.direction:
             case "Rsum", _, None:
                 return "Rsum"
-            case "Nsum", "kept", None:
-                return "Nsum"
-            case "Nsum", "removed", None:
-                return "Nsum_own_removed"
-            case "ASP", _, "i2t" if column.ties == "index":
-                return "ASP_i2t"
-            case "ASP", _, "t2i" if column.ties == "index":
-                return "ASP_t2i"
+            case "Nsum", kept, None:
+                return "Nsum" if kept == "kept" else "Nsum_own_removed"
+            case "ASP", _, "i2t" | "t2i" if column.ties == "index":
+                return "ASP_i2t" if column.direction == "i2t" else "ASP_t2i"
         return None
 
 
@@ -64,8 +60,8 @@ class RunCell:
     Attributes:
         label: Which runs, in words.
         terms: The first two are the sides whose values are shown.
-        seeds: Of each term's runs.
-        dataset: On which they are tested.
+        seeds: The seeds of each term's runs.
+        dataset: The dataset on which they are tested.
         other_images: Whether the effect is held against that on another dataset.
     """
 
@@ -82,10 +78,8 @@ class RunCell:
 
     def per_image(self, phi: str) -> list[Summed] | None:
         """The column of each term's values per image; None if one has none, or the terms have other images."""
-        if self.other_images:
-            return None
         found = [column for term in self.terms if (column := term.summed(phi)) is not None]
-        return found if len(found) == len(self.terms) else None
+        return found if len(found) == len(self.terms) and not self.other_images else None
 
 
 @dataclass(frozen=True)
@@ -112,18 +106,51 @@ class MethodCell:
         return [*self.a, *self.b]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A run that claims may be tested by.
+
+    Attributes:
+        run: The run.
+        setting: What it shares with runs of other losses and seeds.
+        about: What tests ask of it, by their keys.
+    """
+
+    run: RunSpec
+    setting: str
+    about: dict[str, Any]
+
+
+def candidates_of(runs: Iterable[RunSpec], scale: Scale) -> list[Candidate]:
+    """The runs of a scale that claims may be tested by: found once, since a scale may have thousands."""
+    found = []
+    for run in runs:
+        if run.epochs_named and run.training.epochs < BEGINNING:
+            continue
+        specs = scale.further_features.items() if run.features_named else ()
+        about = {
+            "features": next((name for name, spec in specs if spec.as_read == run.features), None),
+            "model": run.model.name,
+            "fraction": run.fraction,
+            "captions_per_image": "all" if run.captions_per_image is None else run.captions_per_image,
+            "epochs": run.training.epochs,
+        }
+        found.append(Candidate(run, _without_loss(run).name, about))
+    return found
+
+
 def cells_of(
     test: AnyTest,
     study: Study,
     scale: Scale,
-    runs: Sequence[RunSpec],
+    candidates: Sequence[Candidate],
     inferences: Mapping[str, Sequence[str]],
     subspace_runs: Sequence[SubspaceRun],
 ) -> list[RunCell] | list[MethodCell]:
     """Every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
     match test:
         case RunsTest() | LevelTest():
-            return run_cells(test, study, scale, runs, inferences)
+            return run_cells(test, study, scale, candidates, inferences)
         case MethodsTest():
             return method_cells(test, study, subspace_runs, scale)
     return []
@@ -133,7 +160,7 @@ def run_cells(
     test: RunsTest | LevelTest,
     study: Study,
     scale: Scale,
-    runs: Sequence[RunSpec],
+    candidates: Sequence[Candidate],
     inferences: Mapping[str, Sequence[str]],
 ) -> list[RunCell]:
     """Every test of a claim that the runs allow.
@@ -142,29 +169,31 @@ def run_cells(
         test: Test of the claim.
         study: Study that names the losses.
         scale: Scale that says who plays a role, and with which phi runs are evaluated.
-        runs: Runs of the scale.
+        candidates: Runs of the scale; see ``candidates_of``.
         inferences: How each run is read.
     """
     if any(one.phi not in (None, *scale.phis) for one, _ in test.sides()):
         return []
-    runs = [run for run in runs if not (run.epochs_named and run.training.epochs < BEGINNING)]
-    settings = _settings(run for run in runs if _is_of(test, run, scale))
+    settings = _settings(one for one in candidates if _is_of(test, one, scale))
     than = test.than if isinstance(test, RunsTest) else None
-    elsewhere: dict[str, Setting] = {}
+    elsewhere: dict[str, list[Setting]] = {}  # by what such a setting has in common with the setting here
     if than is not None:
         free = test.model_copy(update=dict.fromkeys(than.model_fields_set | {"epochs"}))
-        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(than, run, scale))
+        there = _settings(one for one in candidates if _is_of(free, one, scale) and _is_there(than, one, scale))
+        for setting in there.values():
+            elsewhere.setdefault(_in_common(than, _any(setting)), []).append(setting)
     found = []
     for names in test.pairs():
         losses = [study.losses[name] for name in names]
         for setting in settings.values():
             if (cell := _cell(test, study, losses, [setting])) is None:
                 continue
-            cells = [cell]
+            cells: list[RunCell | None] = [cell]
             if than is not None:
-                others = (one for one in elsewhere.values() if one is not setting and _same_but_for(than, one, setting))
-                cells = [one for other in others if (one := _cell(test, study, losses, [setting, other])) is not None]
-            found += [one for one in cells if all(_is_read(term, inferences) for term in one.terms)]
+                others = elsewhere.get(_in_common(than, _any(setting)), [])
+                cells = [_cell(test, study, losses, [setting, other]) for other in others]
+            made = [one for one in cells if one is not None]
+            found += [one for one in made if all(_is_read(term, inferences) for term in one.terms)]
     return found
 
 
@@ -205,85 +234,70 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
         of_setting.setdefault(run.method.folder, {})[run.seed] = run
     found = []
     for role in as_list(test.role) if test.role is not None else list(roles):
-        for (documents, division), of_setting in by_setting.items():
-            if documents != roles.get(role):
-                continue
-            where, others = f"{documents}, {division.replace('_', ' ')}", of_setting
-            if test.b_role is not None:
-                others = by_setting.get((roles.get(test.b_role, ""), division), {})
+        for documents, division in (key for key in by_setting if key[0] == roles.get(role)):
+            there = documents if test.b_role is None else roles.get(test.b_role, "")
             for names in test.pairs():
                 methods = [study.methods[name] for name in names]
-                first, second = of_setting.get(methods[0].folder, {}), others.get(methods[1].folder, {})
+                first = by_setting[documents, division].get(methods[0].folder, {})
+                second = by_setting.get((there, division), {}).get(methods[1].folder, {})
                 seeds = tuple(seed for seed in first if seed in second)
                 if seeds and (names[0] != names[1] or test.b is None):
                     a, b = (tuple(side[seed].name for seed in seeds) for side in (first, second))
+                    where = f"{documents}, {division.replace('_', ' ')}"
                     label = f"{where}: {_methods_in_words(test, study, roles, names)}"
                     selection = tuple("map" if method.iterative else "last" for method in methods)
                     found.append(MethodCell(label, a, b, selection, seeds))
     return found
 
 
-def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
-    """Both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
-    a, b = (study.label_of(name) for name in names)
-    if test.b is not None:
-        return f"{a} against {b}"
-    if test.b_role is not None:
-        return f"{a}, against the same on {roles[test.b_role]}"
-    return f"{a}, {test.direction} against {test.b_direction}"
+def _without_loss(run: RunSpec, **changes: Any) -> RunSpec:
+    """A run without its loss and seed, and with other changes."""
+    return run.model_copy(update={"loss": LossSpec(), "seed": 0, **changes})
 
 
-def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:
+def _settings(candidates: Iterable[Candidate]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for run in runs:
-        of_setting = found.setdefault(run.model_copy(update={"loss": LossSpec(), "seed": 0}).name, {})
-        of_setting.setdefault(run.loss.folder, {})[run.seed] = run
+    for one in candidates:
+        found.setdefault(one.setting, {}).setdefault(one.run.loss.folder, {})[one.run.seed] = one.run
     return found
-
-
-def _is_of(test: RunsTest | LevelTest, run: RunSpec, scale: Scale) -> bool:
-    asked = ((getattr(test, key, None), value) for key, value in _about(run, scale).items())
-    fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
-    return fits and (test.role is None or scale.roles.get(test.role) == run.dataset)
-
-
-def _is_there(than: Than, run: RunSpec, scale: Scale) -> bool:
-    if than.role is not None:
-        return scale.roles.get(than.role) == run.dataset
-    about = _about(run, scale)
-    return all(about[key] == getattr(than, key) for key in than.model_fields_set)
-
-
-def _about(run: RunSpec, scale: Scale) -> dict[str, Any]:
-    """What tests ask of a run, by their keys."""
-    named = (
-        name for name, spec in scale.further_features.items() if run.features_named and spec.as_read == run.features
-    )
-    return {
-        "features": next(named, None),
-        "model": run.model.name,
-        "fraction": run.fraction,
-        "captions_per_image": "all" if run.captions_per_image is None else run.captions_per_image,
-        "epochs": run.training.epochs,
-    }
-
-
-def _same_but_for(than: Than, other: Setting, setting: Setting) -> bool:
-    """True if two settings differ in nothing else; parts of the data are trained for different numbers of epochs."""
-    first, second = _any(setting), _any(other)
-    free: dict[str, dict[str, Any]] = {
-        "epochs": {},
-        "role": {"dataset": first.dataset},
-        "model": {"model": first.model},
-        "features": {"features": first.features, "features_named": first.features_named},
-    }
-    parts = {"fraction": 1.0, "captions_per_image": None}
-    same = {"loss": LossSpec(), "seed": 0, "epochs_named": False, **free.get(next(iter(than.model_fields_set)), parts)}
-    return first.model_copy(update=same).name == second.model_copy(update=same).name
 
 
 def _any(setting: Setting) -> RunSpec:
     return next(iter(next(iter(setting.values())).values()))
+
+
+def _is_of(test: RunsTest | LevelTest, one: Candidate, scale: Scale) -> bool:
+    asked = ((getattr(test, key, None), value) for key, value in one.about.items())
+    fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
+    return fits and (test.role is None or scale.roles.get(test.role) == one.run.dataset)
+
+
+def _is_there(than: Than, one: Candidate, scale: Scale) -> bool:
+    if than.role is not None:
+        return scale.roles.get(than.role) == one.run.dataset
+    return all(one.about[key] == getattr(than, key) for key in than.model_fields_set)
+
+
+def _in_common(than: Than, run: RunSpec) -> str:
+    """A setting apart from what ``than`` names; parts of the data are trained for different numbers of epochs."""
+    (key,) = than.model_fields_set
+    apart: dict[str, Any] = {"epochs_named": False}
+    match key:
+        case "role":
+            apart |= {"dataset": "any"}
+        case "features":
+            apart |= {"features_named": False}
+        case "fraction" | "captions_per_image":
+            apart |= {"fraction": 1.0, "captions_per_image": None}
+    rest = _without_loss(run, **apart)
+    return rest.named("any") if key == "model" else rest.name
+
+
+def _is_read(term: Term, inferences: Mapping[str, Sequence[str]]) -> bool:
+    return all(term.inference in inferences.get(run, ()) for run in term.runs)
+
+
+# --- in words -------------------------------------------------------------------------------------------------------
 
 
 def _in_words(run: RunSpec) -> str:
@@ -314,5 +328,11 @@ def _measure(column: ColumnSpec) -> str:
     return " ".join([column.metric, *(one for one in details if one)])
 
 
-def _is_read(term: Term, inferences: Mapping[str, Sequence[str]]) -> bool:
-    return all(term.inference in inferences.get(run, ()) for run in term.runs)
+def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
+    """Both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
+    a, b = (study.label_of(name) for name in names)
+    if test.b is not None:
+        return f"{a} against {b}"
+    if test.b_role is not None:
+        return f"{a}, against the same on {roles[test.b_role]}"
+    return f"{a}, {test.direction} against {test.b_direction}"

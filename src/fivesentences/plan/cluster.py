@@ -10,9 +10,6 @@ from typing import Any
 from fivesentences.config.cluster import Cluster
 from fivesentences.config.reading import read
 from fivesentences.errors import InputError, did_you_mean
-from fivesentences.plan.pages import every_output
-from fivesentences.plan.places import Places
-from fivesentences.plan.rules import GPU_RULES
 
 FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
 # Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
@@ -20,9 +17,18 @@ FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
 RESUMED_RULES = ("train",)
 # Rules of many short jobs that become ready together and ask for the same: SLURM schedules an array of them as one.
 ARRAY_RULES = (
-    *("extract_part", "parse_some_captions", "score_captions", "score_training_captions", "prepare_cider"),
-    *("compare_embeddings", "train_subspaces", "evaluate_subspaces"),
+    *("extract_part", "parse_captions", "parse_training_captions", "score_captions", "score_training_captions"),
+    *("prepare_cider", "compare_embeddings", "train_subspaces", "evaluate_subspaces"),
 )
+# Rules that compute on a GPU where the scale's training does.
+GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
+SUBMITTED_RULES = {
+    *(*ARRAY_RULES, *GPU_RULES, *RESUMED_RULES),
+    *("draw_scenes", "load_corpus", "label_images", "keep_documents", "keep_documents_of_words"),
+    *("join_features", "reduce_features", "describe_precomp", "evaluate", "compare_retrievals", "find_disagreements"),
+    *("contrast_runs", "contrast_subspaces", "project_subspace", "ask_judge", "find_positives", "measure_phi"),
+    *("measure_margins", "show_features", "show_gallery", "write_manifest"),
+}
 
 
 @dataclass(frozen=True)
@@ -107,12 +113,8 @@ def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
             cure=f"run Snakemake in the root of the checkout, or name the file by {VARIABLE}",
         )
     cluster = read(Cluster, path)
-    known = list(every_output(Places()))
     for rule in cluster.rules:
-        if rule not in known:
-            raise InputError(
-                f"rules.{rule} is no rule of the workflow",
-                where=path,
-                cure=did_you_mean(rule, known) or "docs/cluster.md lists those that are submitted",
-            )
+        if rule not in SUBMITTED_RULES:
+            cure = did_you_mean(rule, sorted(SUBMITTED_RULES)) or "docs/cluster.md lists those that are"
+            raise InputError(f"rules.{rule} is not a rule whose jobs are submitted", where=path, cure=cure)
     return SlurmSettings(cluster, str(path.resolve()))

@@ -1,24 +1,25 @@
-"""Which runs are trained, or evaluated, one after the other in one process: Python and torch take seconds to start."""
+"""Which runs one process makes one after the other: Python and torch take seconds to start."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec, SubspaceRun
 
-COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
+COMPLETE = "complete/"  # in the names of jobs that only the target `complete` needs: scenes/complete/vsepp/2
 
 
 @dataclass(frozen=True)
 class Job:
-    """Some runs, ensembles or encoders of one dataset.
+    """Some runs, ensembles or encoders of one dataset, or runs of category retrieval of some documents.
 
     Attributes:
-        name: Readable and unique, such as ``scenes/vsepp/2``.
-        dataset: Of all of them.
+        name: Readable and unique; it begins with the dataset, such as ``scenes/vsepp/2``.
+        dataset: The dataset or documents of all its runs.
         runs: Their names, in order.
     """
 
@@ -27,48 +28,51 @@ class Job:
     runs: tuple[str, ...]
 
 
-def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, begin: str = "") -> dict[str, Job]:
-    """Share runs out among jobs.
+def training_jobs(runs: Mapping[str, RunSpec], most: int, prefix: str = "") -> dict[str, Job]:
+    """Share runs out among jobs such as ``scenes/vsepp/2``, at most so many in each.
 
-    Runs of a job have the model, dataset and features in common, so that a row added to a table moves few runs to
-    another job. Jobs of a kind differ by at most one run in length, and keep the order of the runs.
-
-    Args:
-        runs: Settings of each run, by its name.
-        runs_per_job: The most runs of a job, at least 1.
-        begin: What the names of the jobs begin with.
-
-    Returns:
-        Jobs by name: ``scenes/vsepp/2`` is the second of the dataset and model.
+    Runs of a job share model, dataset and features, so that a row added to a table moves few runs to another job.
     """
-    kinds: dict[tuple[str, str, str], list[str]] = {}
-    for name, spec in runs.items():
-        kinds.setdefault((spec.dataset, spec.features.stem, spec.model.name), []).append(name)
-    jobs, count = {}, Counter[str]()
-    for (dataset, _, model), names in kinds.items():
-        parts = math.ceil(len(names) / runs_per_job)
-        kind = f"{begin}{dataset}/{model}"
-        for part in range(parts):
-            count[kind] += 1
-            chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
-            job = Job(f"{kind}/{count[kind]}", dataset, tuple(chosen))
-            jobs[job.name] = job
-    return jobs
+    return _jobs(runs.values(), lambda run: (run.dataset, prefix + run.model.name, run.features.stem), most)
 
 
-def ensemble_jobs(ensembles: Iterable[EnsembleRun], begin: str = "") -> dict[str, Job]:
-    """Jobs that evaluate ensembles: those of one dataset together, such as ``scenes/ensembles``."""
-    return _by_dataset(ensembles, "ensembles", begin)
+def subspace_jobs(runs: Mapping[str, SubspaceRun], most: int, prefix: str = "") -> dict[str, Job]:
+    """Share runs of category retrieval out among jobs such as ``wikipedia/printed/2``.
+
+    They are taken seed by seed: what is computed once for a division then serves many runs, and jobs take about the
+    same time, since every seed has the same methods.
+    """
+    by_seed = sorted(runs.values(), key=lambda run: run.seed)
+    kinds = dict.fromkeys((run.documents, run.division) for run in runs.values())
+    in_order = [run for kind in kinds for run in by_seed if (run.documents, run.division) == kind]
+    return _jobs(in_order, lambda run: (run.documents, prefix + run.division), most)
 
 
-def encoder_jobs(encoded: Iterable[EncodedRun], begin: str = "") -> dict[str, Job]:
-    """Jobs that evaluate encoders: those of one dataset together, such as ``flickr8k/encoders``."""
-    return _by_dataset(encoded, "encoders", begin)
+def evaluation_jobs(runs: Iterable[EnsembleRun | EncodedRun], prefix: str = "") -> dict[str, Job]:
+    """Jobs that evaluate the ensembles, and the encoders, of one dataset together, such as ``scenes/ensembles``."""
+
+    def kind_of(run: EnsembleRun | EncodedRun) -> tuple[str, str]:
+        return run.dataset, prefix + ("ensembles" if isinstance(run, EnsembleRun) else "encoders")
+
+    return _jobs(runs, kind_of)
 
 
-def _by_dataset(runs: Iterable[EnsembleRun | EncodedRun], kind: str, begin: str) -> dict[str, Job]:
-    names: dict[str, list[str]] = {}
+def _jobs(runs: Iterable[Any], kind_of: Callable[[Any], tuple[str, ...]], most: int | None = None) -> dict[str, Job]:
+    """Jobs of runs of one kind each: dataset, word for the name, and perhaps more; without ``most`` one for each kind.
+
+    Jobs of a kind differ by at most one run in length, and keep the order of the runs.
+    """
+    kinds: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        names.setdefault(run.dataset, []).append(run.name)
-    jobs = (Job(f"{begin}{dataset}/{kind}", dataset, tuple(found)) for dataset, found in names.items())
+        kinds.setdefault(kind_of(run), []).append(run.name)
+    jobs, count = [], Counter[str]()
+    for (dataset, word, *_), names in kinds.items():
+        parts = 1 if most is None else math.ceil(len(names) / most)
+        for part in range(parts):
+            name = f"{dataset}/{word}"
+            if most is not None:
+                count[name] += 1
+                name = f"{name}/{count[name]}"
+            chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
+            jobs.append(Job(name, dataset, tuple(chosen)))
     return {job.name: job for job in jobs}

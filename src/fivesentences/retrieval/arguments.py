@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
 
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
-
+Direction = Literal["i2t", "t2i"]  # as in the configuration, whose types need pydantic
 LARGEST = 1_000_000_000
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 
@@ -24,7 +22,7 @@ def checked_direction(direction: str) -> Direction:
         InputError: If it is not.
     """
     checked_choice("direction", direction, DIRECTIONS)
-    return cast("Direction", direction)
+    return cast(Direction, direction)
 
 
 def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:

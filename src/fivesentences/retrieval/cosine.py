@@ -54,8 +54,8 @@ def cosine_of_rows(
     Args:
         images: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images.
         captions: ``[captions, dim]``.
-        name_of_images: What messages call the images, such as their file.
-        name_of_captions: What messages call the captions.
+        name_of_images: Name of the images for errors, such as their file.
+        name_of_captions: Name of the captions for errors.
 
     Returns:
         ``[images, captions]`` float32, and how many times each image was given.

@@ -412,7 +412,7 @@ def refuse_not_finite(matrix: NDArray[Any], name: str | Path, place: str, cure: 
         matrix: The matrix.
         name: Its name for errors.
         place: The place of a value in words, with ``{0}`` for its row and ``{1}`` for its column.
-        cure: What to do.
+        cure: The cure, for the error.
 
     Raises:
         InputError: If there is such a value.

@@ -67,8 +67,8 @@ def truth_of(described: Sequence[DescribedScene]) -> np.ndarray:
 def truth_matrix(claims: Sequence[Sequence[tuple[Fact, ...]]], facts_of_image: Sequence[Set[Fact]]) -> np.ndarray:
     """Share of each caption's claims that hold in each scene.
 
-    ``truth[c, i]`` is the share of the claims of caption ``c`` that hold in the scene of image ``i``, and 1 if everything
-    that the caption says is true. A claim is one of the caption's tuples with its meaning in the words of ``world``. It
+    ``truth[c, i]`` is the share of the claims of caption ``c`` that hold in the scene of image ``i``, and 1 if all that
+    the caption says is true. A claim is one of the caption's tuples with its meaning in the words of ``world``. It
     holds if all facts that it asserts are facts of the scene; more general words hold too (an *animal* where there is a
     dog, *near* where one thing stands in front of another). Nothing is required of what the caption leaves out, so a
     vague caption is true of many images, as it would be for a person. A claim about "a dog" holds if it is true of any

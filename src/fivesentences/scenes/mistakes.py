@@ -1,4 +1,4 @@
-"""What people get wrong: one detail of a scene changed."""
+"""Mistakes of people: one detail of a scene changed."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from fivesentences.scenes.world import CHILDREN, PEOPLE, Fact, Group, Scene, Thi
 
 
 class Claim(NamedTuple):
-    """What a caption says: a tuple in its own words, and the facts that the tuple asserts."""
+    """One statement of a caption: a tuple in its own words, and the facts that the tuple asserts."""
 
     words: tuple[str, ...]
     facts: tuple[Fact, ...]
@@ -212,7 +212,7 @@ class Narrator:
         return self.clause(group, self.one_of(("progressive", "progressive", "present", "present", "participle")))
 
     def passive(self, group: Group) -> tuple[Fragment, NounPhrase] | None:
-        """What is done by whom, and its subject; None where nobody would put it like that."""
+        """A passive clause and its subject; None where nobody would put it like that."""
         agent = self.thing(group.members[0])
         verbs = [verb for verb in vocabulary.RELATIONS[group.verb] if verb.participle] if group.verb is not None else []
         if not verbs:
@@ -264,7 +264,7 @@ class Narrator:
         return Fragment(f"on the {word}", (Claim((word,), ((means,),)), on_it))
 
     def sky(self) -> Fragment:
-        """What the sky is like, or nothing."""
+        """A phrase for the sky, or nothing."""
         phrases = vocabulary.SKY_PHRASES[self.scene.sky]
         return self.phrase(self.weighted(phrases)) if phrases else Fragment("")
 
@@ -301,7 +301,7 @@ class Narrator:
         return Fragment(text, (*prop.claims, Claim(words, ((prop.means,),))))
 
     def around(self, group: Group, whose: NounPhrase, place: float) -> list[Fragment]:
-        """What follows the clause: neighbours, place (with the given probability), weather, in any mixture."""
+        """Phrases that follow the clause: neighbours, place (with the given probability), weather, in any mixture."""
         fragments: list[Fragment] = []
         if self.chance(0.25 + 0.2 * self.detail):
             beside = self.beside(group, whose)

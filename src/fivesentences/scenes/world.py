@@ -1,4 +1,4 @@
-"""What exists in a drawn scene: kinds of things, places and skies, and the scene that is made of them.
+"""The world of drawn scenes: kinds of things, places and skies, and the scene that is made of them.
 
 A scene is sampled first (``sampling``); the picture and the captions are made from it and from nothing else.
 

@@ -17,36 +17,23 @@ if TYPE_CHECKING:
     from fivesentences.semantics.tuples import Tuples, read_tuples
 
 __all__ = [
-    "SEMANTIC_METRICS",
-    "BatchCider",
-    "TopK",
-    "Tuples",
-    "bleu_matrix",
-    "cider_matrix",
-    "prepare",
-    "read_phi",
-    "read_phi_note",
-    "read_top_k",
-    "read_tuples",
-    "rouge_l_matrix",
-    "spice_matrix",
-    "tfidf_matrix",
-    "write_phi",
+    "SEMANTIC_METRICS", "BatchCider", "TopK", "Tuples", "bleu_matrix", "cider_matrix", "prepare", "read_phi",
+    "read_phi_note", "read_top_k", "read_tuples", "rouge_l_matrix", "spice_matrix", "tfidf_matrix", "write_phi",
     "write_top_k",
-]
+]  # fmt: skip
 
 __getattr__ = lazily(
     __name__,
     {
-        "batch_cider": ("BatchCider",),
-        "bleu": ("bleu_matrix",),
-        "cider": ("cider_matrix",),
-        "phi_file": ("read_phi", "read_phi_note", "write_phi"),
-        "registry": ("SEMANTIC_METRICS", "prepare"),
-        "rouge": ("rouge_l_matrix",),
-        "spice": ("spice_matrix",),
-        "tfidf": ("tfidf_matrix",),
-        "top_k": ("TopK", "read_top_k", "write_top_k"),
-        "tuples": ("Tuples", "read_tuples"),
+        "batch_cider": "BatchCider",
+        "bleu": "bleu_matrix",
+        "cider": "cider_matrix",
+        "phi_file": "read_phi read_phi_note write_phi",
+        "registry": "SEMANTIC_METRICS prepare",
+        "rouge": "rouge_l_matrix",
+        "spice": "spice_matrix",
+        "tfidf": "tfidf_matrix",
+        "top_k": "TopK read_top_k write_top_k",
+        "tuples": "Tuples read_tuples",
     },
 )

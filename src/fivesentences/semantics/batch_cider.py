@@ -22,19 +22,11 @@ from fivesentences.storage import replacing
 
 FORMAT = 1
 # Name in the file: attribute.
-STORED = {
-    "image_of_caption": "image_of_caption",
-    "length": "_length",
-    "penalty": "_penalty",
-    "n_references": "_n_references",
-    "captions_by_image": "_captions_by_image",
-    "first_of_image": "_first_of_image",
-    "own": "_own",
-    "column": "_column",
-    "candidate": "_candidate",
-    "reference": "_reference",
-    "start": "_start",
-}
+STORED = {"image_of_caption": "image_of_caption"} | {
+    name: f"_{name}"
+    for name in ("length", "penalty", "n_references", "captions_by_image", "first_of_image", "own", "column",
+                 "candidate", "reference", "start")
+}  # fmt: skip
 
 
 class BatchCider:
@@ -119,22 +111,15 @@ class BatchCider:
             InputError: If the file is missing or damaged, or was made from other captions, images or words.
         """
         if not Path(path).exists():
-            raise InputError(
-                "there is no such file of prepared CIDEr",
-                where=path,
-                cure=Cure(
-                    python="create it with BatchCider.write",
-                    shell="leave it out, and CIDEr is computed from the captions",
-                ),
-            )
+            cure = Cure("create it with BatchCider.write", "leave it out, and CIDEr is computed from the captions")
+            raise InputError("there is no such file of prepared CIDEr", where=path, cure=cure)
         text, *found = read_npz(path, ["note", *STORED], "prepared CIDEr", "recreate it")
         note, arrays = parse_json(str(text), path, "recreate it"), dict(zip(STORED, found, strict=True))
-        if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise InputError(f"{path}: this version reads prepared CIDEr of format {FORMAT} only; recreate it.")
         made_of = _made_of(captions, image_of_caption, tokenize)
-        for key, value in made_of.items():
-            if note.get(key) != value:
-                raise InputError(f"{path}: {key} is {note.get(key)}, but here it is {value}; recreate the file.")
+        for key, value in {"format": FORMAT, **made_of}.items():
+            if not isinstance(note, dict) or note.get(key) != value:
+                differs = f"{key} is {note.get(key) if isinstance(note, dict) else None}, but here it is {value}"
+                raise InputError(differs, where=path, cure="recreate the file")
         if not _are_whole(arrays, np.asarray(image_of_caption)):
             raise InputError("its arrays do not fit together", where=path, cure="recreate the file")
         prepared = cls.__new__(cls)
@@ -205,28 +190,26 @@ class BatchCider:
 def _are_whole(arrays: Mapping[str, NDArray[Any]], image_of_caption: NDArray[Any]) -> bool:
     """Whether arrays of a file are such as ``write`` writes for these captions."""
     floats = {"penalty", "own", "candidate", "reference"}
-    for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.kind != ("f" if name in floats else "i"):
-            return False
-        if name in floats and not np.isfinite(array).all():
-            return False
+    if any(array.ndim != 1 or array.dtype.kind != ("f" if name in floats else "i") for name, array in arrays.items()):
+        return False
     n_entries, n_captions = len(arrays["column"]), len(image_of_caption)
     n_references = np.bincount(image_of_caption.astype(np.int64))
-    start, length = arrays["start"], arrays["length"]
+    start, length, column = arrays["start"], arrays["length"], arrays["column"]
+    known = {
+        "image_of_caption": image_of_caption,
+        "n_references": n_references,
+        "first_of_image": np.cumsum(n_references) - n_references,
+        "captions_by_image": np.argsort(image_of_caption, kind="stable"),
+    }
+    sizes = {"length": n_captions, "own": n_captions, "candidate": n_entries, "reference": n_entries}
     return (
-        len(length) == len(arrays["own"]) == n_captions
-        and len(arrays["candidate"]) == len(arrays["reference"]) == n_entries
-        and len(start) == n_captions + 1
-        and start[0] == 0
-        and start[-1] == n_entries
+        all(np.isfinite(arrays[name]).all() for name in floats)
+        and all(len(arrays[name]) == size for name, size in {**sizes, "start": n_captions + 1}.items())
+        and all(np.array_equal(arrays[name], wanted) for name, wanted in known.items())
+        and (start[0], start[-1]) == (0, n_entries)
         and bool((np.diff(start) >= 0).all())
-        and int(length.min()) >= 0
-        and int(length.max()) < len(arrays["penalty"])
-        and (n_entries == 0 or 0 <= int(arrays["column"].min()) <= int(arrays["column"].max()) < n_entries)
-        and np.array_equal(arrays["image_of_caption"], image_of_caption)
-        and np.array_equal(arrays["n_references"], n_references)
-        and np.array_equal(arrays["first_of_image"], np.cumsum(n_references) - n_references)
-        and np.array_equal(arrays["captions_by_image"], np.argsort(image_of_caption, kind="stable"))
+        and 0 <= int(length.min()) <= int(length.max()) < len(arrays["penalty"])
+        and 0 <= int(column.min(initial=0)) <= int(column.max(initial=0)) < max(1, n_entries)
     )
 
 

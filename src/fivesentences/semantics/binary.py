@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.references import References
 from fivesentences.semantics.scoring import Indices, Scorer
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.semantics.validation import checked_corpus
 
 
 class BinaryScorer(Scorer):
@@ -17,14 +19,15 @@ class BinaryScorer(Scorer):
     A caption that is left out of its image's references counts as a caption of another image: 0.
 
     Args:
+        captions: Raw captions; their words do not matter.
         image_of_caption: ``[captions]`` image index of each caption.
 
     Raises:
-        InputError: If ``image_of_caption`` does not number the images.
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
 
-    def __init__(self, image_of_caption: ArrayLike):
-        self._references = References(checked_pairing(image_of_caption, np.size(image_of_caption)))
+    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike):
+        self._references = References(checked_corpus(captions, image_of_caption)[1])
         self.shape = self._references.shape
 
     def score(self, captions: Indices) -> NDArray[np.float64]:

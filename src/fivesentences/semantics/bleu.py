@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.by_length import ByLengthScorer, LruCache
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References
-from fivesentences.semantics.scoring import Indices, matrix_of
+from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -74,7 +72,7 @@ class BleuScorer(ByLengthScorer):
         held, captions_holding = np.unique(levels.column * n_images + image_of_caption[caption], return_counts=True)
         self._held = held, captions_holding
         self._images = self._holding(held)
-        self._tables: LruCache[tuple[NDArray[np.float64] | None, NDArray[np.float64]]] = LruCache(16)
+        self._tables = lru_cache(16)(self._of_length)
 
     def _holding(self, column_and_image: NDArray[np.int64]) -> Any:
         """``[columns, images]`` matrix of ones, from sorted indices."""
@@ -116,7 +114,7 @@ class BleuScorer(ByLengthScorer):
         return [max(0, length - order) + 1 for order in range(self._n)]
 
     def _score_of_length(self, length: int, captions: Indices) -> NDArray[np.float64]:
-        table, brevity = self._tables.get(length, self._of_length)
+        table, brevity = self._tables(length)
         candidates = self._candidates[captions]
         order = self._order_of_column[candidates.indices]
         if table is None:
@@ -181,7 +179,7 @@ def bleu_matrix(
     image_of_caption: ArrayLike,
     n: int = LONGEST,
     tokenize: str = "whitespace",
-    out: str | Path | NDArray[np.floating] | None = None,
+    out: Output = None,
 ) -> NDArray[np.floating]:
     """Sentence-level BLEU-n of every caption against the captions of every image, as coco-caption computes it.
 

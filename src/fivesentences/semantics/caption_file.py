@@ -38,20 +38,18 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
         InputError: If the file is missing or is none of these, or does not name an image for each of ``n_captions``.
     """
     path = Path(path)
-    numbers: Any
     if path.suffix == ".npy":
-        numbers = read_npy(path)
+        numbers: Any = read_npy(path)
     elif path.suffix == ".json":
         numbers = _list_of(path, "image indices", int, "a whole number")
     else:
-        numbers = []
-        for number, line in enumerate(_lines(path), start=1):
-            word = line.strip()
+        words = [line.strip() for line in _lines(path)]
+        for number, word in enumerate(words, start=1):
             if not (word.isascii() and word.isdigit() and len(word) < 16):
                 raise InputError(
-                    f"{path}: line {number} is {line[:40]!r}; each line must be the index of a caption's image, from 0."
+                    f"{path}: line {number} is {word[:40]!r}; give the index of a caption's image, from 0."
                 )
-            numbers.append(int(word))
+        numbers = list(map(int, words))
     try:
         return checked_pairing(numbers, n_captions)
     except InputError as error:
@@ -69,8 +67,7 @@ def equal_pairing(path: Path | str, n_captions: int, per_image: int) -> NDArray[
             f"{path} holds {n_captions} captions, which is not a multiple of {per_image} captions per image",
             cure=Cure(
                 python="pass another per_image, or read the image of each caption from a file with read_pairing",
-                shell="give the number per image with --per-image N, or the image of each caption with "
-                "--image-of-caption FILE",
+                shell="give --per-image N or --image-of-caption FILE",
             ),
         )
     return np.arange(n_captions) // per_image
@@ -80,9 +77,8 @@ def _lines(path: Path) -> list[str]:
     text = text_of(read_bytes(path), str(path))
     lines = lines_of(text)
     ended = lines if text.endswith("\n") else lines[:-1]
-    if ended and all(line.endswith("\r") for line in ended):
-        return [line.removesuffix("\r") for line in ended] + lines[len(ended) :]
-    return lines
+    from_windows = bool(ended) and all(line.endswith("\r") for line in ended)
+    return [line.removesuffix("\r") for line in ended] + lines[len(ended) :] if from_windows else lines
 
 
 def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:

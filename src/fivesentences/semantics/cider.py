@@ -12,18 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.semantics.by_length import ByLengthScorer, LruCache
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References, mean_of_pairs
-from fivesentences.semantics.scoring import Indices, matrix_of
+from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -148,7 +146,7 @@ class CiderScorer(ByLengthScorer):
         index_type = np.int32 if len(self._first) < 2**31 and vectors.n_columns < 2**31 else np.int64
         self._image, self._start_of_column = image.astype(index_type), start_of_column.astype(index_type)
         self._reference_values = (vectors.reference, vectors.column, start_of_caption)
-        self._folded: LruCache[Any] = LruCache(4)
+        self._folded = lru_cache(4)(self._fold)  # threads score captions of one length at about the same time
 
     def _fold(self, candidate_length: int) -> Any:
         """``[columns, images]`` what an image's references contribute for a candidate of this length."""
@@ -180,7 +178,7 @@ class CiderScorer(ByLengthScorer):
         return scipy.sparse.vstack(parts, format="csr")[back]
 
     def _of_length(self, length: int, captions: Indices) -> Any:
-        return self._candidates[captions] @ self._folded.get(length, self._fold)
+        return self._candidates[captions] @ self._folded(length)
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         pair, reference, count = self._references.of_pairs(captions, images, without_own)
@@ -190,10 +188,7 @@ class CiderScorer(ByLengthScorer):
 
 
 def cider_matrix(
-    captions: Sequence[str],
-    image_of_caption: ArrayLike,
-    tokenize: str = "whitespace",
-    out: str | Path | NDArray[np.floating] | None = None,
+    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """CIDEr of every caption against the captions of every image: phi of Five Sentences, as its authors compute it.
 

@@ -30,11 +30,6 @@ class NgramCounts:
     words: NDArray[np.int64]
 
     @property
-    def n_captions(self) -> int:
-        """Number of captions, including those without words."""
-        return len(self.words)
-
-    @property
     def n_grams(self) -> int:
         """Number of distinct n-grams of all orders."""
         return len(self.order_of_gram)
@@ -49,22 +44,19 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
     """
     word, words, n_words = number_words(tokens)
     caption_of_word = np.repeat(np.arange(len(tokens)), words)
-    words_left = np.repeat(np.cumsum(words), words) - np.arange(
-        len(word)
-    )  # from this position to the end of the caption
-    captions, grams, counts, orders = [], [], [], []
+    words_left = np.repeat(np.cumsum(words), words) - np.arange(len(word))  # to the end of the caption
+    nothing = np.zeros(0, dtype=np.int64)
+    captions, grams, counts, orders = [nothing], [nothing], [nothing], [nothing]
     n_grams = 0
     start, gram_at = np.arange(len(word)), word  # where n-grams of this order start, and their numbers
     for order in range(longest):
+        n_distinct = n_words
         if order:
             goes_on = words_left[start] > order
             start = start[goes_on]
             # An n-gram is the (n-1)-gram at its start plus its last word.
-            key = gram_at[goes_on] * n_words + word[start + order]
-            distinct, gram_at = np.unique(key, return_inverse=True)
+            distinct, gram_at = np.unique(gram_at[goes_on] * n_words + word[start + order], return_inverse=True)
             n_distinct = len(distinct)
-        else:
-            n_distinct = n_words
         if not n_distinct:
             break
         pair, count = np.unique(caption_of_word[start] * n_distinct + gram_at, return_counts=True)
@@ -73,9 +65,6 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
         counts.append(count)
         orders.append(np.full(n_distinct, order))
         n_grams += n_distinct
-    if not captions:
-        nothing = np.zeros(0, dtype=np.int64)
-        return NgramCounts(nothing, nothing, nothing, nothing, words)
     caption = np.concatenate(captions)
     by_caption = np.argsort(caption, kind="stable")
     return NgramCounts(

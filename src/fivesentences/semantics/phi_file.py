@@ -8,21 +8,19 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.arrays import plain_array, read_npy
+from fivesentences.arrays import new_npy, plain_array, read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
-from fivesentences.semantics.scoring import write_matrix
+from fivesentences.semantics.scoring import fill
+from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
-
-if TYPE_CHECKING:
-    from fivesentences.semantics.tuples import Tuples
 
 
 def captions_sha256(captions: Sequence[str]) -> str:
@@ -69,7 +67,9 @@ def write_phi(
         note["captions_file"] = captions_file
     scorer = prepare(phi_name, captions, pairing, tuples)
     with replacing(out) as temporary:
-        write_matrix(scorer, temporary, phi_name)
+        rows = new_npy(temporary, np.float32, scorer.shape)
+        fill(scorer, rows, phi_name)
+        rows.flush()
         note_beside(out).unlink(missing_ok=True)
     write_json(note_beside(out), note)
 
@@ -93,11 +93,8 @@ def check_matrix(phi_name: str, out: Path) -> None:
         try:
             read_note(note)
         except InputError:
-            raise InputError(
-                f"the note on a phi matrix is written beside it, in {note.name}, and that file is no such note",
-                where=out,
-                cure=f"name another matrix, or remove {note}",
-            ) from None
+            what = f"its note would be written to {note.name}, and that file is no such note"
+            raise InputError(what, where=out, cure=f"name another matrix, or remove {note}") from None
 
 
 def note_of(
@@ -168,29 +165,25 @@ def read_phi(
     """
     path = Path(path)
     if not path.exists():
-        raise InputError(
-            "there is no such phi matrix",
-            where=path,
-            cure=Cure(python="create it with write_phi", shell="create it with 'fivesentences phi'"),
-        )
+        cure = Cure(python="create it with write_phi", shell="create it with 'fivesentences phi'")
+        raise InputError("there is no such phi matrix", where=path, cure=cure)
     note = read_phi_note(path)
-    phi: NDArray[np.float32] = map_array(path)
-    if list(phi.shape) != note["shape"] or phi.dtype != np.float32:
-        raise InputError(
-            f"{path}: the matrix is {phi.dtype} {list(phi.shape)} but its note says float32 {note['shape']}; "
-            "recompute phi."
-        )
+    phi = map_array(path, np.float32, note["shape"])
     check_made_of(path, note, captions, image_of_caption)
     return phi
 
 
-def map_array(path: Path) -> NDArray[Any]:
+def map_array(path: Path, dtype: type[np.generic], shape: list[int]) -> NDArray[Any]:
     """Open a ``.npy`` file, memory-mapped and read-only.
 
     Raises:
-        InputError: If it is not complete.
+        InputError: If it is not complete, or of another type or shape than its note says.
     """
-    return read_npy(path, "recompute phi")
+    array = read_npy(path, "recompute phi")
+    if list(array.shape) != shape or array.dtype != dtype:
+        found = f"it is {array.dtype} {list(array.shape)} but its note says {np.dtype(dtype)} {shape}"
+        raise InputError(found, where=path, cure="recompute phi")
+    return array
 
 
 def check_made_of(
@@ -202,23 +195,19 @@ def check_made_of(
         InputError: If they differ.
     """
     n_captions = note["shape"][0]
-    for given, noted, what in (
-        (None if captions is None else captions_sha256(captions), note["captions_sha256"], "captions"),
-        (
+    if captions is not None and len(captions) != n_captions:
+        what = f"phi has {n_captions} rows but there are {len(captions)} captions"
+        raise InputError(f"{what}, so it was made from another caption file", where=path, cure="recompute phi")
+    given = {
+        "captions": (None if captions is None else captions_sha256(captions), "captions_sha256"),
+        "images of these captions": (
             None if image_of_caption is None else pairing_sha256(image_of_caption),
-            note.get("image_of_caption_sha256"),
-            "images of these captions",
+            "image_of_caption_sha256",
         ),
-    ):
-        if given is None:
-            continue
-        if what == "captions" and captions is not None and len(captions) != n_captions:
+    }
+    for what, (digest, key) in given.items():
+        if digest is not None and digest != note.get(key):
+            noted = str(note.get(key))[:12]
             raise InputError(
-                f"{path}: phi has {n_captions} rows but there are {len(captions)} captions, so it was made from "
-                "another caption file; recompute phi."
-            )
-        if given != noted:
-            raise InputError(
-                f"{path}: phi was made from other {what} (sha256 {str(noted)[:12]}..., not {given[:12]}...); "
-                "recompute phi."
+                f"{path}: phi was made from other {what} (sha256 {noted}..., not {digest[:12]}...); recompute phi."
             )

@@ -5,16 +5,15 @@ Scorers are imported when one is prepared: planning reads the names without nump
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from fivesentences.config.named import class_named
 from fivesentences.errors import Cure, InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from fivesentences.semantics.scoring import Scorer
     from fivesentences.semantics.tuples import Tuples
@@ -23,36 +22,21 @@ TOKENISATIONS = ("whitespace", "reattached", "ptb")
 
 
 @dataclass(frozen=True)
-class MetricInput:
-    """What a metric is prepared from, checked.
-
-    Attributes:
-        captions: Raw captions.
-        image_of_caption: ``[captions]`` image index of each caption.
-        tokenisation: How captions are split into words; ignored by a metric that does not split them itself.
-        tuples: Scene-graph tuples of the captions, if there are any.
-    """
-
-    captions: list[str]
-    image_of_caption: NDArray[np.int64]
-    tokenisation: str
-    tuples: Tuples | None
-
-
-@dataclass(frozen=True)
 class SemanticMetric:
     """A metric of the registry.
 
     Attributes:
-        prepare: Builds the scorer.
+        scorer: Module and class of the scorer in this package.
+        settings: Its arguments besides the captions and their images.
         tokenised: Whether a tokenisation may be chosen.
         idf: Whether a score depends on all captions of the corpus, through document frequencies.
         tuples: Whether the metric compares scene-graph tuples.
         whole: Whether a whole matrix can be computed; otherwise only pairs.
-        undefined: Description of what a cell holds where the metric is undefined.
+        undefined: Description of the cells where the metric is undefined.
     """
 
-    prepare: Callable[[MetricInput], Scorer]
+    scorer: str
+    settings: dict[str, Any] = field(default_factory=dict)
     tokenised: bool = False
     idf: bool = False
     tuples: bool = False
@@ -60,51 +44,24 @@ class SemanticMetric:
     undefined: str | None = None
 
 
-def _of_words(scorer: str, idf: bool = False, **settings: int) -> SemanticMetric:
-    def prepared(given: MetricInput) -> Scorer:
-        kind = class_named(f"fivesentences.semantics.{scorer}")
-        made: Scorer = kind(given.captions, given.image_of_caption, tokenize=given.tokenisation, **settings)
-        return made
-
-    return SemanticMetric(prepared, tokenised=True, idf=idf)
-
-
 def _spice(part: str) -> SemanticMetric:
-    def scorer(given: MetricInput) -> Scorer:
-        assert given.tuples is not None  # `prepare` has checked it
-        # The released program gives NaN where the image has no such tuple; retrieval needs numbers.
-        kind = class_named("fivesentences.semantics.spice:SpiceScorer")
-        made: Scorer = kind(given.tuples.of_caption, given.image_of_caption, part=part, undefined=0.0)
-        return made
-
+    # The released program gives NaN where the image has no such tuple; retrieval needs numbers.
     undefined = None if part == "all" else f"0 where the image has no tuple of {part}"
-    return SemanticMetric(scorer, tuples=True, undefined=undefined)
-
-
-def _meteor(given: MetricInput) -> Scorer:
-    made: Scorer = class_named("fivesentences.semantics.java.meteor:MeteorScorer")(
-        given.captions, given.image_of_caption
-    )
-    return made
-
-
-def _binary(given: MetricInput) -> Scorer:
-    made: Scorer = class_named("fivesentences.semantics.binary:BinaryScorer")(given.image_of_caption)
-    return made
+    return SemanticMetric("spice:SpiceScorer", {"part": part, "undefined": 0.0}, tuples=True, undefined=undefined)
 
 
 #: Every phi by name. ``prepare`` turns one into a scorer; a name may end in a tokenisation, such as ``cider-ptb``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
-    "cider": _of_words("cider:CiderScorer", idf=True),
+    "cider": SemanticMetric("cider:CiderScorer", tokenised=True, idf=True),
     "spice": _spice("all"),
     **{f"spice_{part}": _spice(part) for part in ("object", "attribute", "relation", "colour", "count", "size")},
-    **{f"bleu{n}": _of_words("bleu:BleuScorer", n=n) for n in (1, 2, 3, 4)},
-    "rouge_l": _of_words("rouge:RougeLScorer"),
-    "tfidf": _of_words("tfidf:TfidfScorer", idf=True),
-    "bleu_daa": _of_words("bleu:BleuDaaScorer"),
-    "rouge_daa": _of_words("rouge:RougeDaaScorer"),
-    "meteor": SemanticMetric(_meteor, whole=False),
-    "binary": SemanticMetric(_binary),
+    **{f"bleu{n}": SemanticMetric("bleu:BleuScorer", {"n": n}, tokenised=True) for n in (1, 2, 3, 4)},
+    "rouge_l": SemanticMetric("rouge:RougeLScorer", tokenised=True),
+    "tfidf": SemanticMetric("tfidf:TfidfScorer", tokenised=True, idf=True),
+    "bleu_daa": SemanticMetric("bleu:BleuDaaScorer", tokenised=True),
+    "rouge_daa": SemanticMetric("rouge:RougeDaaScorer", tokenised=True),
+    "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
+    "binary": SemanticMetric("binary:BinaryScorer"),
 }
 
 
@@ -128,8 +85,7 @@ def parse_name(phi_name: str) -> tuple[str, str | None]:
         raise InputError(f"phi is {phi_name!r}, but {name} takes no tokenisation; write {name!r}.")
     if tokenisation not in TOKENISATIONS:
         raise InputError(
-            f"phi is {phi_name!r}; a tokenisation is one of {', '.join(TOKENISATIONS)}, as in "
-            f"'{name}-{TOKENISATIONS[-1]}'."
+            f"phi is {phi_name!r}; a tokenisation is one of {', '.join(TOKENISATIONS)}, as in '{name}-ptb'."
         )
     return name, tokenisation
 
@@ -158,11 +114,11 @@ def prepare(
     Raises:
         InputError: If there is no such phi, the captions do not fit, or tuples are needed and missing.
     """
-    from fivesentences.semantics.validation import checked_corpus
-
-    metric, tokenisation = parse_name(phi_name)
-    captions, pairing = checked_corpus(captions, image_of_caption)
-    if needs_tuples(phi_name):
+    name, tokenisation = parse_name(phi_name)
+    metric = SEMANTIC_METRICS[name]
+    settings = metric.settings if tokenisation is None else {**metric.settings, "tokenize": tokenisation}
+    texts: Sequence[Any] = captions
+    if metric.tuples:
         if tuples is None:
             raise InputError(
                 f"{phi_name} compares scene graphs, and the tuples of the captions are missing",
@@ -171,12 +127,13 @@ def prepare(
                     shell="parse the captions first: fivesentences phi spice CAPTIONS -o FILE",
                 ),
             )
-        if len(tuples.of_caption) != len(captions):
+        texts = tuples.of_caption
+        if len(texts) != len(captions):
             raise InputError(
-                f"there are tuples of {len(tuples.of_caption)} captions but {len(captions)} captions; "
-                "read the tuples of exactly these captions."
+                f"there are tuples of {len(texts)} captions but {len(captions)} captions; read them again."
             )
-    return SEMANTIC_METRICS[metric].prepare(MetricInput(captions, pairing, tokenisation or "whitespace", tuples))
+    made: Scorer = class_named(f"fivesentences.semantics.{metric.scorer}")(texts, image_of_caption, **settings)
+    return made
 
 
 def check_whole(phi_name: str) -> None:

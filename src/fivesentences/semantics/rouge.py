@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -27,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, ranks
 from fivesentences.semantics.references import References
-from fivesentences.semantics.scoring import Indices, Scorer, matrix_of
+from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.sparse_rows import dot_of_rows, ranges, sorted_rows
 from fivesentences.semantics.tokenisation import number_words, tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -153,10 +152,7 @@ def f_measure(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> ND
 
 
 def rouge_l_matrix(
-    captions: Sequence[str],
-    image_of_caption: ArrayLike,
-    tokenize: str = "whitespace",
-    out: str | Path | NDArray[np.floating] | None = None,
+    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """ROUGE-L of every caption against the captions of every image, as coco-caption computes it.
 
@@ -288,13 +284,11 @@ class RougeDaaScorer(SubsequenceScorer):
             first = np.cumsum(of_pair[pairs]) - of_pair[pairs]
             common[known[pairs]] = np.bitwise_count(np.bitwise_or.reduceat(bits, first))
         different = self._n_different[caption]
+        common_words = dot_of_rows(self._word_sets, caption, words, document)
+        common_pairs = dot_of_rows(self._word_pairs, caption, word_pairs, document)
         scores = _mean_f(
-            (dot_of_rows(self._word_sets, caption, words, document), different, n_words[document]),
-            (
-                dot_of_rows(self._word_pairs, caption, word_pairs, document),
-                self._n_pairs[caption],
-                n_pairs[document],
-            ),
+            (common_words, different, n_words[document]),
+            (common_pairs, self._n_pairs[caption], n_pairs[document]),
             (common, different, n_words[document]),
         )
         scores[count[document] == 0] = np.nan

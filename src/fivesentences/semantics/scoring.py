@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
-import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -18,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
-from fivesentences.errors import Cure, InputError
-from fivesentences.machine import processors
+from fivesentences.errors import InputError
+from fivesentences.machine import threads
 from fivesentences.semantics.validation import checked_pairs
 from fivesentences.storage import check_npy, replacing
 
@@ -27,6 +25,7 @@ CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB per thread
 SECONDS_WITHOUT_BAR = 3.0
 
 Indices = NDArray[np.int64]
+Output = str | Path | NDArray[np.floating] | None  # where a matrix goes; see ``matrix_of``
 Result = TypeVar("Result")
 
 
@@ -74,9 +73,29 @@ class Scorer(ABC):
         """``pairs`` of indices that have been checked."""
 
 
-def rows_of_block(n_images: int) -> int:
-    """Number of rows of ``n_images`` that keep a dense float64 block small."""
-    return max(1, min(1024, CELLS_PER_BLOCK // max(1, n_images)))
+class ByLengthScorer(Scorer):
+    """A scorer whose subclass scores captions of one length at a time; it sets ``_length`` ``[captions]``."""
+
+    _length: NDArray[np.int64]
+
+    def groups(self, rows: int) -> list[Indices]:
+        """Captions of one length together, the most frequent length first, at most ``rows`` per group."""
+        _, frequency = np.unique(self._length, return_counts=True)
+        by_length = np.split(np.argsort(self._length, kind="stable"), np.cumsum(frequency)[:-1])
+        ordered = [by_length[position] for position in np.argsort(-frequency, kind="stable")]
+        return [captions[start : start + rows] for captions in ordered for start in range(0, len(captions), rows)]
+
+    def score(self, captions: Indices) -> NDArray[np.float64]:
+        """Return ``[captions, images]`` dense float64."""
+        scores = np.empty((len(captions), self.shape[1]))
+        for length in np.unique(self._length[captions]).tolist():
+            rows = np.flatnonzero(self._length[captions] == length)
+            scores[rows] = self._score_of_length(length, captions[rows])
+        return scores
+
+    @abstractmethod
+    def _score_of_length(self, length: int, captions: Indices) -> NDArray[np.float64]:
+        """Return ``[captions, images]`` dense float64 for captions that all have this length."""
 
 
 def ahead(work: Callable[[Indices], Result], groups: Iterable[Indices]) -> Iterator[tuple[Indices, Result]]:
@@ -106,46 +125,13 @@ def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") ->
         out[group] = scorer.score(group)  # each row is written by one thread only
         return len(group)
 
+    rows = max(1, min(1024, CELLS_PER_BLOCK // max(1, scorer.shape[1])))  # so that a dense block stays small
     with Bar(description, scorer.shape[0], delay=SECONDS_WITHOUT_BAR) as bar:
-        for _, rows in ahead(write, scorer.groups(rows_of_block(scorer.shape[1]))):
-            bar.advance(rows)
+        for _, written in ahead(write, scorer.groups(rows)):
+            bar.advance(written)
 
 
-def write_matrix(scorer: Scorer, path: Path, description: str = "phi") -> None:
-    """Write the whole matrix as float32 ``.npy``, block by block; on failure the half-written file is left behind.
-
-    Raises:
-        InputError: If the disk has too little room.
-    """
-    rows = new_array(path, np.float32, scorer.shape)
-    fill(scorer, rows, description)
-    rows.flush()
-
-
-def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np.memmap[Any, Any]:
-    """Create a memory-mapped ``.npy`` of zeros whose disk space is allocated at once.
-
-    Raises:
-        InputError: If the disk has too little room.
-    """
-    try:
-        return new_npy(path, dtype, shape)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise
-        size = np.dtype(dtype).itemsize * math.prod(shape) / 1e9
-        raise InputError(
-            f"{path.parent} has no room for the {size:.1f} GB of a {list(shape)} matrix ({error.strerror})",
-            cure=Cure(
-                python="make room, or keep only the best images of each caption (write_top_k)",
-                shell="make room, or keep only the best images of each caption (fivesentences phi ... --top-k 100)",
-            ),
-        ) from None
-
-
-def matrix_of(
-    scorer: Scorer, out: str | Path | NDArray[np.floating] | None = None, description: str = "phi"
-) -> NDArray[np.floating]:
+def matrix_of(scorer: Scorer, out: Output = None, description: str = "phi") -> NDArray[np.floating]:
     """Score the whole matrix.
 
     Args:
@@ -158,7 +144,7 @@ def matrix_of(
         ``[captions, images]``, float64, or the array or file that ``out`` names.
 
     Raises:
-        InputError: If ``out`` does not fit.
+        InputError: If ``out`` does not fit, or the disk has too little room.
     """
     shape = scorer.shape
     if out is None:
@@ -170,14 +156,10 @@ def matrix_of(
             )
         fill(scorer, out, description)
         return out
-    path = Path(out)
-    check_npy(path, "a matrix")
-    with replacing(path) as temporary:
-        write_matrix(scorer, temporary, description)
-    matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
+    check_npy(out, "a matrix")
+    with replacing(out) as temporary:
+        rows = new_npy(temporary, np.float32, shape)
+        fill(scorer, rows, description)
+        rows.flush()
+    matrix: NDArray[np.floating] = np.load(out, mmap_mode="r")
     return matrix
-
-
-def threads() -> int:
-    """Number of processors that this process may use, at most four: beyond that, memory bandwidth is the limit."""
-    return min(4, processors())

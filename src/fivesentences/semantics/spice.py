@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -27,12 +26,12 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.java.jars import check_java, wheel_jar
 from fivesentences.semantics.references import References
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple, scene_graph
-from fivesentences.semantics.scoring import Scorer, matrix_of
+from fivesentences.semantics.scoring import Output, Scorer, matrix_of
 from fivesentences.semantics.similar_tuples import similar_tuples
 from fivesentences.semantics.sparse_rows import ranges
 from fivesentences.semantics.synonyms import load_synonyms
 from fivesentences.semantics.tuples import RawTuple, checked_tuples
-from fivesentences.semantics.validation import checked_pairing, checked_pairs
+from fivesentences.semantics.validation import checked_pairing
 
 Ints = NDArray[np.int64]
 
@@ -57,17 +56,6 @@ start_jvm([Path(sys.argv[1])], memory_mb=64)
 import jpype
 print(json.dumps(sorted(map(str, jpype.JClass("edu.anu.spice.TupleFilter").sizeAdjectives))))
 """
-
-
-def words_of_part(part: str) -> frozenset[str] | None:
-    """Return the words that an attribute of ``part`` may consist of; None if every tuple of its arity belongs to it.
-
-    Raises:
-        InputError: If the part is ``"size"`` and Java or SPICE's jar is missing.
-    """
-    if part == "size":
-        return size_words()
-    return {"colour": COLOURS, "count": COUNTS}.get(part)
 
 
 @cache
@@ -121,7 +109,8 @@ class SpiceScorer(Scorer):
         self._references = References(checked_pairing(image_of_caption, len(raw)))
         self.shape = self._references.shape
         self._raw, self._part, self._undefined = raw, part, 0.0 if part == "all" else undefined
-        self._words = words_of_part(part)
+        # None if every tuple of this arity belongs to the part.
+        self._words = size_words() if part == "size" else {"colour": COLOURS, "count": COUNTS}.get(part)
         self._concepts = Concepts(load_synonyms())
         self._one_at_a_time = Lock()  # rebuilding graphs creates new concepts
         of_captions, caption_ties = self._graphs([tuples] for tuples in raw)
@@ -139,9 +128,7 @@ class SpiceScorer(Scorer):
             InputError: If undefined cells are not 0: a sub-score needs ``undefined=0``.
         """
         if self._undefined != 0.0:
-            raise InputError(
-                f"SPICE of part {self._part!r} is undefined in some cells; pass undefined=0 to make them 0."
-            )
+            raise InputError(f"SPICE of part {self._part!r} is undefined in some cells; pass undefined=0.")
         return self._counted(captions)
 
     def score(self, captions: Ints) -> NDArray[np.float64]:
@@ -166,10 +153,6 @@ class SpiceScorer(Scorer):
             with self._one_at_a_time:
                 scores[own] = self._without_own(left)[place]
         return scores
-
-    def hits(self, captions: Ints, images: Ints) -> Ints:
-        """Return ``[pairs]`` number of the caption's tuples that are similar to one of the image's: true positives."""
-        return self._tested.hits(*checked_pairs(captions, images, self.shape))
 
     def _without_own(self, captions: Ints) -> NDArray[np.float64]:
         """Each caption against the merged graph of its image's other captions; NaN where there is no other."""
@@ -212,7 +195,7 @@ def spice_matrix(
     tuples_of_caption: Sequence[Sequence[Sequence[str]]],
     image_of_caption: ArrayLike,
     part: str = "all",
-    out: str | Path | NDArray[np.floating] | None = None,
+    out: Output = None,
     undefined: float = math.nan,
 ) -> NDArray[np.floating]:
     """SPICE of every caption against the captions of every image: phi of Five Sentences, Table 1.
@@ -277,7 +260,11 @@ class _Counts:
         pair = np.repeat(np.arange(len(captions)), length)
         entry = ranges(start.astype(np.int64), length)
         keys = self.test.indices[entry].astype(np.int64) * self.hit.shape[1] + images[pair]
-        return np.bincount(pair[_among(keys, self._keys)], minlength=len(captions))
+        if not len(self._keys):
+            return np.zeros(len(captions), dtype=np.int64)
+        place = np.searchsorted(self._keys, keys)
+        place[place == len(self._keys)] = 0
+        return np.bincount(pair[self._keys[place] == keys], minlength=len(captions))
 
 
 def _incidence(graphs: list[list[ConceptTuple]], number: dict[ConceptTuple, int]) -> scipy.sparse.csr_array:
@@ -286,12 +273,3 @@ def _incidence(graphs: list[list[ConceptTuple]], number: dict[ConceptTuple, int]
     start = np.cumsum([0, *map(len, graphs)])
     values = np.ones(len(columns), dtype=np.int32)
     return scipy.sparse.csr_array((values, columns, start), shape=(len(graphs), len(number)))
-
-
-def _among(keys: Ints, known: Ints) -> NDArray[np.bool_]:
-    """True for each of ``keys`` that is in ``known``, which is sorted."""
-    if len(known) == 0:
-        return np.zeros(len(keys), dtype=bool)
-    place = np.searchsorted(known, keys)
-    place[place == len(known)] = 0
-    return np.asarray(known[place] == keys)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams
 from fivesentences.semantics.references import References, mean_of_pairs
-from fivesentences.semantics.scoring import Indices, Scorer, matrix_of
+from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -83,10 +82,7 @@ class TfidfScorer(Scorer):
 
 
 def tfidf_matrix(
-    captions: Sequence[str],
-    image_of_caption: ArrayLike,
-    tokenize: str = "whitespace",
-    out: str | Path | NDArray[np.floating] | None = None,
+    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """Mean tf-idf cosine of every caption with the captions of every image: what the DAA release calls CIDEr.
 

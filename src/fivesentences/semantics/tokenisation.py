@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Sequence
 
@@ -38,9 +39,11 @@ def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list
     if tokenize == "reattached":
         return [_SPACE_AFTER.sub("", _SPACE_BEFORE.sub("", caption)).lower().split() for caption in captions]
     if tokenize == "ptb":
-        from fivesentences.semantics.java.ptb_tokenizer import ptb_tokens
-
-        return ptb_tokens(list(captions))
+        # By name: whoever splits at white space needs none of what runs Java.
+        tokens: list[list[str]] = pkgutil.resolve_name("fivesentences.semantics.java.ptb_tokenizer:ptb_tokens")(
+            captions
+        )
+        return tokens
     raise InputError(f"tokenize is {tokenize!r}; expected one of {', '.join(map(repr, TOKENISATIONS))}.")
 
 

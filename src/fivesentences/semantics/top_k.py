@@ -20,20 +20,21 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
-from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead, new_array
+from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_corpus, checked_indices, checked_pairs
+from fivesentences.semantics.validation import checked_corpus, checked_indices
 from fivesentences.storage import alone, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
 SECONDS_BETWEEN_SAVES = 20.0
-PAIRS_PER_CHUNK = 100_000
+KINDS: dict[str, type[np.generic]] = {"images": np.int32, "scores": np.float32}
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class TopK:
     Attributes:
         images: ``[captions, k]`` int32 image indices, best first; -1 where a caption has fewer images above 0.
         scores: ``[captions, k]`` float32, descending; 0 where there is no image.
-        note: What the store was made from.
+        note: Record of the captions, images and phi behind the store.
     """
 
     images: NDArray[np.int32]
@@ -70,9 +71,8 @@ class TopK:
         images = self.images[captions]
         stored = images != NOTHING
         if len(wrong := images[(images < NOTHING) | (images >= self.shape[1])]):
-            raise InputError(
-                f"the store holds image {wrong[0]}, but phi has {self.shape[1]} images; it is damaged: recompute phi."
-            )
+            damaged = f"the store holds image {wrong[0]}, but phi has {self.shape[1]} images"
+            raise InputError(damaged, cure="recompute phi")
         row_start = np.r_[0, np.cumsum(stored.sum(axis=1))]
         scores = self.scores[captions][stored]
         rows = scipy.sparse.csr_array(
@@ -80,30 +80,6 @@ class TopK:
         )
         rows.sort_indices()
         return rows
-
-    def lookup(self, captions: ArrayLike, images: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Look up single cells of phi.
-
-        Args:
-            captions: ``[pairs]`` caption indices.
-            images: ``[pairs]`` image indices.
-
-        Returns:
-            ``[pairs]`` scores, 0 where the image is not stored for the caption, and ``[pairs]`` True where it is. A
-            cell that is not stored is at most the caption's k-th score, or exactly 0 if the row is not full.
-
-        Raises:
-            InputError: If an index is out of range, or the lists differ in length.
-        """
-        captions, images = checked_pairs(captions, images, self.shape)
-        scores = np.zeros(len(captions), dtype=np.float32)
-        stored = np.zeros(len(captions), dtype=np.bool_)
-        for start in range(0, len(captions), PAIRS_PER_CHUNK):
-            part = slice(start, start + PAIRS_PER_CHUNK)
-            found = self.images[captions[part]] == images[part, None]
-            stored[part] = found.any(axis=1)
-            scores[part] = self.scores[captions[part], found.argmax(axis=1)] * stored[part]
-        return scores, stored
 
 
 def write_top_k(
@@ -139,7 +115,11 @@ def write_top_k(
     out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
     with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
-        _fill(scorer, partial, note, k)
+        try:
+            _fill(scorer, partial, note, k)
+        except OSError as error:
+            cure = "make room and run again: the finished captions are kept"
+            raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
         if out.exists():
             shutil.rmtree(out)
         shutil.move(partial, out)
@@ -164,19 +144,17 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
 def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     """Score group after group; how many are done is noted once their rows are on disk."""
     progress = partial / "progress.json"
-    kinds: dict[str, type[np.generic]] = {"images": np.int32, "scores": np.float32}
     arrays: dict[str, Any] = {}
     done = 0
     with contextlib.suppress(InputError, ValueError, LookupError, TypeError, OSError):
         saved = read_json(progress)
         if saved["note"] == note:
+            arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in KINDS}
             done = saved["groups"]
-            arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in kinds}
-    if not arrays:
-        done = 0
+    if not done:
         partial.mkdir(parents=True, exist_ok=True)
         progress.unlink(missing_ok=True)
-        arrays = {name: new_array(partial / f"{name}.npy", kind, (scorer.shape[0], k)) for name, kind in kinds.items()}
+        arrays = {name: new_npy(partial / f"{name}.npy", kind, (scorer.shape[0], k)) for name, kind in KINDS.items()}
 
     def save() -> None:
         for array in arrays.values():
@@ -236,21 +214,10 @@ def read_top_k(
     """
     path = Path(path)
     if not (path / "note.json").is_file():
-        raise InputError(
-            "there is no such store of best images",
-            where=path,
-            cure=Cure(python="create it with write_top_k", shell="create it with 'fivesentences phi ... --top-k K'"),
-        )
+        cure = Cure(python="create it with write_top_k", shell="create it with 'fivesentences phi ... --top-k K'")
+        raise InputError("there is no such store of best images", where=path, cure=cure)
     note = read_note(path / "note.json")
     shape = [note["shape"][0], note.get("top_k")]
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, dtype in (("images", np.int32), ("scores", np.float32)):
-        array = map_array(path / f"{name}.npy")
-        if list(array.shape) != shape or array.dtype != dtype:
-            raise InputError(
-                f"{path / name}.npy is {array.dtype} {list(array.shape)} but the note says {np.dtype(dtype)} {shape}; "
-                "recompute phi."
-            )
-        arrays[name] = array
+    images, scores = (map_array(path / f"{name}.npy", kind, shape) for name, kind in KINDS.items())
     check_made_of(path, note, captions, image_of_caption)
-    return TopK(arrays["images"], arrays["scores"], note)
+    return TopK(images, scores, note)

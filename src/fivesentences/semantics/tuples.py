@@ -10,7 +10,9 @@ or ``(subject, object, relation)``. Two kinds of files hold them, both gzipped J
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -54,10 +56,8 @@ def checked_tuples(given: Any, where: str) -> list[RawTuple]:
     checked = []
     for one in given:
         if not isinstance(one, list | tuple) or not 1 <= len(one) <= 3 or not all(isinstance(w, str) for w in one):
-            raise InputError(
-                f"{where}: {_shown(one)} is not a tuple; a tuple is (object), (object, attribute) or "
-                "(subject, object, relation), all strings."
-            )
+            kinds = "(object), (object, attribute) or (subject, object, relation), all strings"
+            raise InputError(f"{where}: {_shown(one)} is not a tuple; a tuple is {kinds}.")
         checked.append(tuple(map(intern, one)))
     return checked
 
@@ -75,8 +75,6 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
             caption twice, or lacks one of the captions.
     """
     path = Path(path)
-    wanted_texts = set(captions)
-    wanted_ids = None if caption_ids is None else set(caption_ids)
     if caption_ids is not None and len(caption_ids) != len(captions):
         raise InputError(
             f"there are {len(caption_ids)} caption ids for {len(captions)} captions; give one per caption."
@@ -85,10 +83,21 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
     number, first = next(lines, (0, None))
     if first is None:
         raise InputError(f"{path}: the file is empty; recreate it.")
+    promised = None
+    if "made_by" in first:
+        source, promised = first["made_by"], first.get("captions")
+        if not isinstance(source, str) or type(promised) is not int:
+            raise InputError(f"{path}: line 1 needs 'made_by', a string, and 'captions', a whole number.")
+        names, key = captions, "caption"
+    elif caption_ids is None:
+        cure = Cure(python="pass caption_ids", shell="leave --tuples out, and the captions are parsed")
+        raise InputError("its captions are named by caption_id, and their ids are not known", where=path, cure=cure)
+    else:
+        source, names, key = GENERATOR, caption_ids, "caption_id"
+        lines = itertools.chain([(number, first)], lines)
+    wanted, seen = set(names), set[str]()
     found: dict[str, list[RawTuple]] = {}
-    seen: set[str] = set()
-
-    def take(number: int, line: dict[str, Any], key: str, wanted: set[str]) -> None:
+    for number, line in lines:
         name = line.get(key)
         if not isinstance(name, str) or "tuples" not in line:
             raise InputError(f"{path}: line {number} lacks '{key}' or 'tuples'; recreate the file.")
@@ -98,39 +107,12 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
         tuples = checked_tuples(line["tuples"], f"{path}, line {number}")
         if name in wanted:
             found[name] = tuples
-
-    if "made_by" in first:
-        source, promised = first["made_by"], first.get("captions")
-        if not isinstance(source, str) or type(promised) is not int:
-            raise InputError(f"{path}: line 1 needs 'made_by', a string, and 'captions', a whole number.")
-        for number, line in lines:
-            take(number, line, "caption", wanted_texts)
-        if len(seen) != promised:
-            raise InputError(
-                f"{path}: the first line announces {promised} captions but {len(seen)} follow; recreate it."
-            )
-        names, kind = captions, "caption"
-    else:
-        if caption_ids is None or wanted_ids is None:
-            raise InputError(
-                "its lines are identified by caption_id, but the ids of the captions are not known",
-                where=path,
-                cure=Cure(
-                    python="pass caption_ids",
-                    shell="leave --tuples out, and the captions are parsed",
-                ),
-            )
-        source = GENERATOR
-        take(number, first, "caption_id", wanted_ids)
-        for number, line in lines:
-            take(number, line, "caption_id", wanted_ids)
-        names, kind = caption_ids, "caption id"
+    if promised not in (None, len(seen)):
+        raise InputError(f"{path}: the first line announces {promised} captions but {len(seen)} follow; recreate it.")
     for index, name in enumerate(names):
         if name not in found:
-            raise InputError(
-                f"{path}: there are no tuples for {kind} {_shown(name)} (caption {index} of {len(names)}); "
-                "parse these captions again."
-            )
+            which = f"{key.replace('_', ' ')} {_shown(name)} (caption {index} of {len(names)})"
+            raise InputError(f"{path}: there are no tuples for {which}; parse these captions again.")
     return Tuples([found[name] for name in names], source, sha256_of(path))
 
 
@@ -147,21 +129,18 @@ def tuples_parsed_before(paths: Iterable[Path], captions: Sequence[str], made_by
     for path in paths:
         if not missing:
             break
-        try:
+        with contextlib.suppress(InputError):
             lines = _lines(path)
             _, first = next(lines, (0, {}))
             if first.get("made_by") != made_by:
                 continue
-            every = [(line.get("caption"), line.get("tuples"), number) for number, line in lines]
-            if len(every) != first.get("captions"):
-                continue
-            here = {
-                text: checked_tuples(raw, f"{path}, line {number}") for text, raw, number in every if text in missing
-            }
-        except InputError:
-            continue
-        found |= here
-        missing -= here.keys()
+            every: list[tuple[Any, Any, int]] = [
+                (line.get("caption"), line.get("tuples"), number) for number, line in lines
+            ]
+            if len(every) == first.get("captions"):
+                some = [one for one in every if one[0] in missing]
+                found |= {text: checked_tuples(raw, f"{path}, line {number}") for text, raw, number in some}
+                missing -= found.keys()
     return found
 
 

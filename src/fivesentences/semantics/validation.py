@@ -1,4 +1,4 @@
-"""Checks of what callers pass: captions, the image that each caption belongs to, and indices of both."""
+"""Checks of corpora and indices that callers pass: captions, the image of each caption, and indices of both."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ def checked_captions(captions: Sequence[str]) -> list[str]:
     Raises:
         InputError: If there are no captions, or one of them is not a string or holds half of a surrogate pair.
     """
-    if isinstance(captions, str):
-        raise InputError("captions is one string; give a list of strings, one per caption.")
-    try:
-        captions = list(captions)
-    except TypeError:
-        raise InputError(f"captions is {type(captions).__name__}; give a list of strings, one per caption.") from None
+    if isinstance(captions, str) or not hasattr(captions, "__iter__"):
+        kind = "one string" if isinstance(captions, str) else type(captions).__name__
+        raise InputError(f"captions is {kind}; give a list of strings, one per caption.")
+    captions = list(captions)
     if not captions:
         raise InputError("the list of captions is empty; give at least one caption.")
     for index, caption in enumerate(captions):
@@ -48,32 +46,26 @@ def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int 
     """
     pairing = plain_array(image_of_caption, "image_of_caption")
     if pairing.ndim != 1 or len(pairing) != n_captions:
-        raise InputError(
-            f"image_of_caption has shape {list(pairing.shape)} but there are {n_captions} captions; "
-            "give one image index per caption."
-        )
+        what = f"image_of_caption has shape {list(pairing.shape)} but there are {n_captions} captions"
+        raise InputError(f"{what}; give one image index per caption.")
     if n_captions == 0:
         raise InputError("there are no captions; give at least one caption.")
-    whole = pairing.dtype.kind in "iu" or (
-        pairing.dtype.kind == "f" and bool(np.all(np.isfinite(pairing) & (np.trunc(pairing) == pairing)))
-    )
-    if not whole:
+    is_float = pairing.dtype.kind == "f"
+    if pairing.dtype.kind not in "iuf" or (
+        is_float and not (np.isfinite(pairing) & (np.trunc(pairing) == pairing)).all()
+    ):
         raise InputError("image_of_caption must hold whole numbers: the index of each caption's image, from 0.")
     pairing = pairing.astype(np.int64)
     lowest, highest = int(pairing.min()), int(pairing.max())
     if lowest < 0 or (n_images is not None and highest >= n_images):
         wrong = lowest if lowest < 0 else highest
-        where = int(np.flatnonzero(pairing == wrong)[0])
         limit = "start at 0" if n_images is None else f"run from 0 to {n_images - 1}"
+        where = int(np.flatnonzero(pairing == wrong)[0])
         raise InputError(f"image_of_caption[{where}] is {wrong}; image indices {limit}.")
-    if n_images is None:
-        n_images = highest + 1
-        if n_images > n_captions:
-            raise InputError(
-                f"image_of_caption names image {highest} but there are only {n_captions} captions, so some images "
-                "have none; number the images without gaps."
-            )
-    counts = np.bincount(pairing, minlength=n_images)
+    if n_images is None and highest >= n_captions:
+        what = f"image_of_caption names image {highest} but there are only {n_captions} captions"
+        raise InputError(f"{what}, so some images have none; number the images without gaps.")
+    counts = np.bincount(pairing, minlength=highest + 1 if n_images is None else n_images)
     if not counts.all():
         missing = int(np.flatnonzero(counts == 0)[0])
         raise InputError(f"image {missing} has no caption in image_of_caption; number the images without gaps.")
@@ -113,12 +105,7 @@ def checked_indices(name: str, indices: ArrayLike, limit: int) -> NDArray[np.int
 def checked_pairs(
     captions: ArrayLike, images: ArrayLike, shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (caption, image) pairs as two int64 arrays ``[pairs]``.
-
-    Args:
-        captions: ``[pairs]`` caption indices.
-        images: ``[pairs]`` image indices.
-        shape: Number of captions, number of images.
+    """Return (caption, image) pairs as two int64 arrays ``[pairs]``, of a matrix of this shape.
 
     Raises:
         InputError: If the two are not lists of whole numbers of one length, or an index is out of range.

@@ -1,66 +1,42 @@
-"""What a scale names must be in its studies: a mistaken name would hold for nothing, and nobody would see it."""
+"""What a scale names must be in its studies: otherwise a typo would be ignored silently.
+
+A scale that extends another one inherits names of that scale's studies. Those that its own studies do not know are left
+out; what its own file states stays, and is checked.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from fivesentences.config.scales import CellSpec, Scale
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list, fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS, widths_of
 from fivesentences.study.phis import mistake_in
 from fivesentences.study.study import Study
 
-
-def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
-    """Refuse a width that no model has, or in an exception none of its models: it would widen nothing.
-
-    Raises:
-        InputError: Which one, and what is known.
-    """
-    _check(scale, "training.widths", scale.training.widths, widths_of(), "no model")
-    variants = {name: spec.name for study in studies.values() for name, spec in study.variants.items()}
-    for number, exception in enumerate(scale.training.exceptions):
-        names = as_list(exception.model or [])
-        known = widths_of({variants.get(name, name) for name in names} if names else None)
-        whose = "no model" if not names else "the model " + names[0] if len(names) == 1 else "none of its models"
-        _check(scale, f"training.exceptions[{number}].widths", exception.widths, known, whose)
-
-
-def _check(scale: Scale, where: str, widths: Collection[str], known: Collection[str], whose: str) -> None:
-    for width in widths:
-        if width not in known:
-            hint = did_you_mean(width, known) or f"there are: {', '.join(sorted(known))}."
-            has = "does not have" if whose.startswith("the") else "has"
-            raise InputError(f"scale {scale.scale}: {where}.{width} is a width that {whose} {has}; {hint}")
-
-
-@dataclass(frozen=True)
-class NamedCell:
-    """A cell of models x losses x training sets that a row of a study names.
-
-    Attributes:
-        models: The names of its model: the study's, and the registry's.
-        loss: The study's name of the loss.
-        fraction: Of the training captions.
-        captions: How many first captions of each image; None: all.
-        features: Of the scale's further features; None: the scale's own.
-        role: The dataset's role.
-    """
-
-    models: frozenset[str]
-    loss: str
-    fraction: float
-    captions: int | None
-    features: str | None
-    role: str
-
-    @property
-    def names(self) -> tuple[set[str], str, float, int | None]:
-        """What ``Scale.keeps`` asks for."""
-        return set(self.models), self.loss, self.fraction, self.captions
+Settings = Mapping[str, Any]
+_CELL = {"model": "model", "loss": "loss", "fraction": "fraction"}
+# What a scale names, by its keys: entries of a list, keys of a mapping, or of each block of a list the given keys.
+ENTRIES: dict[str, str | dict[str, str]] = {
+    "only": "table or figure",
+    "roles": "role",
+    "further_features": "name of features",
+    "leave_out.losses": "loss",
+    "leave_out.fractions": "fraction",
+    "training.exceptions": _CELL | {"study": "study"},
+    "other_seeds": _CELL,
+    "keep": _CELL | {"model": "model or ensemble"},
+    "categories.roles": "role of documents",
+    "categories.methods": "method",
+    "categories.other_seeds": {"method": "method", "division": "division"},
+    "categories.documents.*.divisions": "division",
+}
 
 
 @dataclass(frozen=True)
@@ -68,66 +44,56 @@ class Names:
     """Everything in some studies that a scale may name.
 
     Attributes:
-        cells: Every cell of their rows, of every role.
-        exhibits: Tables and figures.
-        models: Models, those of the registry among them.
-        ensembles: Ensembles.
-        losses: Losses.
-        studies: The studies themselves.
-        methods: Methods of category retrieval.
-        category_roles: Roles of rows of category retrieval.
-        divisions: Divisions that such rows name.
+        known: Names by what they are of, as in ``ENTRIES``.
+        cells: Names of its model, loss, fraction and captions per image, for every cell of a row.
     """
 
-    cells: tuple[NamedCell, ...]
-    exhibits: frozenset[str]
-    models: frozenset[str]
-    ensembles: frozenset[str]
-    losses: frozenset[str]
-    studies: frozenset[str]
-    methods: frozenset[str]
-    category_roles: frozenset[str]
-    divisions: frozenset[str]
+    known: dict[str, set[Any]]
+    cells: list[tuple[set[str], str, float, int | None]]
 
     @property
-    def roles(self) -> set[str]:
-        """Roles of rows."""
-        return {cell.role for cell in self.cells}
+    def entries(self) -> dict[str, str | dict[str, str]]:
+        """Those of ``ENTRIES`` that have an effect: of category retrieval only if a study has a row of it."""
+        categories = bool(self.known["role of documents"])
+        return {path: kinds for path, kinds in ENTRIES.items() if categories or not path.startswith("categories.")}
 
-    @property
-    def features(self) -> set[str]:
-        """Features of rows, apart from the scale's own."""
-        return {cell.features for cell in self.cells if cell.features is not None}
+    def knows(self, kind: str, name: Any) -> bool:
+        """Whether the studies have a name, or one that fits a pattern such as ``small_*``."""
+        known = self.known[kind]
+        return name in known or (isinstance(name, str) and any(fits(one, [name]) for one in known))
 
-    @property
-    def fractions(self) -> set[float]:
-        """Fractions of rows."""
-        return {cell.fraction for cell in self.cells}
-
-    def known_methods(self, pattern: str) -> str | None:
-        """The pattern, if a method fits it."""
-        return pattern if any(fits(method, [pattern]) for method in self.methods) else None
-
-    def known_losses(self, pattern: str) -> str | None:
-        """The pattern, if a loss fits it."""
-        return pattern if any(fits(loss, [pattern]) for loss in self.losses) else None
+    def are_kept(self, scale: Scale) -> bool:
+        """Whether ``keep`` of a scale picks a row."""
+        return scale.keep is None or any(scale.keeps(*cell) for cell in self.cells)
 
 
 def names_of(studies: Mapping[str, Study]) -> Names:
     """Everything in some studies that a scale may name."""
     every = list(studies.values())
-    rows = [row for study in every for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
-    return Names(
-        cells=tuple(cell for study in every for cell in _cells(study)),
-        exhibits=frozenset(exhibit.name for study in every for exhibit in study.declared),
-        models=frozenset({*MODELS, *(name for study in every for name in study.models)}),
-        ensembles=frozenset(name for study in every for name in study.ensembles),
-        losses=frozenset(name for study in every for name in study.losses),
-        studies=frozenset(studies),
-        methods=frozenset(name for study in every for name in study.methods),
-        category_roles=frozenset(row.role for row in rows),
-        divisions=frozenset(division for row in rows for division in as_list(row.division)),
-    )
+    declared = [(study, exhibit) for study in every for exhibit in study.declared]
+    rows = [(study, row) for study, exhibit in declared for row in exhibit.row_specs()]
+    of_categories = [row for study in every for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
+    cells = []
+    for study, row in rows:
+        parts = (row.model, row.loss, row.fraction, row.captions_per_image)
+        for model, loss, fraction, captions in itertools.product(*map(as_list, parts)):
+            variant = {study.variants[model].name} if model in study.variants else set()
+            cells.append(({model, *variant}, loss or "", fraction, captions))
+    models = {*MODELS, *(name for study in every for name in study.models)}
+    known: dict[str, set[Any]] = {
+        "table or figure": {exhibit.name for _, exhibit in declared},
+        "role": {row.role for _, row in rows},
+        "name of features": {name for _, row in rows for name in as_list(row.features)} - {None},
+        "loss": {name for study in every for name in study.losses},
+        "fraction": {cell[2] for cell in cells},
+        "model": models,
+        "model or ensemble": models | {name for study in every for name in study.ensembles},
+        "study": set(studies),
+        "role of documents": {row.role for row in of_categories},
+        "method": {name for study in every for name in study.methods},
+        "division": {division for row in of_categories for division in as_list(row.division)},
+    }
+    return Names(known, cells)
 
 
 def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
@@ -139,39 +105,12 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     """
     names = names_of(studies)
     _check_phis(scale)
-    for name in scale.only or ():
-        _known(scale, "only", name, names.exhibits, "table or figure")
-    for role in scale.roles:
-        why = "no row of its studies has it, so nothing would be made of it"
-        _known(scale, "roles", role, names.roles, "role", why)
-    for features in scale.further_features:
-        _known(
-            scale, "further_features", features, names.features, "name of features", "no row of its studies names it"
-        )
-    for loss in scale.leave_out.losses:
-        _known(scale, "leave_out.losses", loss, names.losses, "loss")
-    for fraction in scale.leave_out.fractions:
-        _known_number(scale, "leave_out.fractions", fraction, names.fractions)
-    picked: list[tuple[str, Sequence[CellSpec], frozenset[str]]] = [
-        ("training.exceptions", scale.training.exceptions, names.models),
-        ("other_seeds", scale.other_seeds, names.models),
-        ("keep", scale.keep or [], names.models | names.ensembles),
-    ]
-    for key, specs, of_model in picked:
-        for number, spec in enumerate(specs):
-            where = f"{key}[{number}]"
-            for model in as_list(spec.model or []):
-                _known(scale, f"{where}.model", model, of_model, "model")
-            for loss in as_list(spec.loss or []):
-                if names.known_losses(loss) is None:
-                    _known(scale, f"{where}.loss", loss, names.losses, "loss")
-            for fraction in as_list(spec.fraction or []):
-                _known_number(scale, f"{where}.fraction", fraction, names.fractions)
-    for number, exception in enumerate(scale.training.exceptions):
-        for study in as_list(exception.study or []):
-            _known(scale, f"training.exceptions[{number}].study", study, names.studies, "study", "see `studies`")
-    _check_categories(names, scale)
-    if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in names.cells):
+    top = {path.partition(".")[0] for path in ENTRIES}
+    for path, kinds in names.entries.items():
+        for where, given in _at(scale.model_dump(include=top), path.split(".")):
+            for key, kind, name in _named(given, kinds):
+                _check_name(names, f"scale {scale.scale}: {where}{key}", kind, name)
+    if not names.are_kept(scale):
         raise InputError(
             f"scale {scale.scale}: keep picks none of the {len(names.cells)} rows of its studies, so nothing would be "
             "made; name rows that they have, or remove keep."
@@ -179,73 +118,125 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     check_widths(studies, scale)
 
 
-def _check_categories(names: Names, scale: Scale) -> None:
-    """Check roles, methods and divisions of category retrieval, if a study has rows of it.
+def _at(settings: Settings, path: list[str], where: str = "") -> Iterator[tuple[str, Any]]:
+    """What stands at a path of keys, with the keys; ``*`` is every set of documents that plays a role."""
+    key, *rest = path
+    for name in [key] if key != "*" else settings:
+        given = settings.get(name)
+        if given and rest:
+            inner = {one: given[one] for one in settings["roles"].values()} if key == "documents" else given
+            yield from _at(inner, rest, f"{where}{name}.")
+        elif given:
+            yield f"{where}{name}", given
 
-    Without such a study the block has no effect: a scale that extends another one may have studies of its own.
 
-    Raises:
-        InputError: If the scale names one that no study has.
-    """
-    categories = scale.categories
-    if categories is None or not names.category_roles:
+def _named(given: Any, kinds: str | dict[str, str]) -> Iterator[tuple[str, str, Any]]:
+    """Every name: behind which key, of what, and the name."""
+    if isinstance(kinds, str):
+        yield from (("", kinds, name) for name in given)
         return
-    for role in categories.roles:
-        _known(scale, "categories.roles", role, names.category_roles, "role", "no row of its studies has it")
-    given = {"methods": categories.methods or []}
-    for number, other in enumerate(categories.other_seeds):
-        given[f"other_seeds[{number}].method"] = as_list(other.method or [])
-        for division in as_list(other.division or []):
-            _known(scale, f"categories.other_seeds[{number}].division", division, names.divisions, "division")
-    for key, patterns in given.items():
-        for pattern in patterns:
-            if names.known_methods(pattern) is None:
-                _known(scale, f"categories.{key}", pattern, names.methods, "method")
-    for name in categories.roles.values():
-        for division in categories.documents[name].divisions:
-            _known(scale, f"categories.documents.{name}.divisions", division, names.divisions, "division")
+    for number, block in enumerate(given):
+        for key, kind in kinds.items():
+            yield from ((f"[{number}].{key}", kind, name) for name in as_list(block.get(key) or []))
 
 
-def _cells(study: Study) -> Iterator[NamedCell]:
-    """Every cell that a study names, of every role."""
-
-    def named(model: str) -> frozenset[str]:
-        return frozenset({model, study.variants[model].name} if model in study.variants else {model})
-
-    for exhibit in study.declared:
-        for row in exhibit.row_specs():
-            parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss)
-            for features, model, fraction, captions, loss in itertools.product(*map(as_list, parts)):
-                yield NamedCell(named(model), loss or "", fraction, captions, features, row.role)
+def _check_name(names: Names, where: str, kind: str, name: Any) -> None:
+    if names.knows(kind, name):
+        return
+    known = sorted(names.known[kind])
+    if isinstance(name, float):
+        have = ", ".join(f"{one:g}" for one in known) or "none"
+        raise InputError(f"{where} names {name:g}, which is no {kind} of its studies; they have: {have}.")
+    hint = did_you_mean(name, known) or f"they have: {', '.join(known) or 'none'}."
+    raise InputError(f"{where} names '{name}', which is no {kind} of its studies; {hint}")
 
 
 def _check_phis(scale: Scale) -> None:
-    given = [
+    for key, phis, whole in (
         ("evaluation_phi", [scale.evaluation_phi], True),
         ("evaluation_phis", scale.evaluation_phis, True),
         ("matrices", scale.matrices, True),
         ("leave_out.phis", scale.leave_out.phis, False),
-    ]
-    for key, phis, whole in given:
+    ):
         for phi in phis:
             if (mistake := mistake_in(phi, whole=whole)) is not None:
-                end = "" if mistake.endswith("?") else "."
-                raise InputError(
-                    f"scale {scale.scale}: {key} {'is' if key == 'evaluation_phi' else 'names'} '{phi}', {mistake}{end}"
-                )
+                verb, end = "is" if key == "evaluation_phi" else "names", "" if mistake.endswith("?") else "."
+                raise InputError(f"scale {scale.scale}: {key} {verb} '{phi}', {mistake}{end}")
 
 
-def _known(scale: Scale, where: str, name: str, known: Collection[str], what: str, why: str = "") -> None:
-    if name in known:
-        return
-    hint = did_you_mean(name, sorted(known)) or f"they have: {', '.join(sorted(known)) or 'none'}."
-    why = f" ({why})" if why else ""
-    raise InputError(f"scale {scale.scale}: {where} names '{name}', which is no {what} of its studies{why}; {hint}")
+def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
+    """Refuse a width that no model has, or in an exception none of its models: it would widen nothing.
+
+    Raises:
+        InputError: Which one, and what is known.
+    """
+    variants = {name: spec.name for study in studies.values() for name, spec in study.variants.items()}
+    given: list[tuple[str, Collection[str], list[str]]] = [("training.widths", scale.training.widths, [])]
+    for number, exception in enumerate(scale.training.exceptions):
+        given.append((f"training.exceptions[{number}].widths", exception.widths, as_list(exception.model or [])))
+    for where, widths, models in given:
+        known = widths_of({variants.get(name, name) for name in models} if models else None)
+        for width in sorted(set(widths) - set(known)):
+            hint = did_you_mean(width, known) or f"there are: {', '.join(sorted(known))}."
+            whose = f"none of the models {', '.join(models)} has" if models else "no model has"
+            raise InputError(f"scale {scale.scale}: {where}.{width} is a width that {whose}; {hint}")
 
 
-def _known_number(scale: Scale, where: str, fraction: float, known: Collection[float]) -> None:
-    if fraction not in known:
-        have = ", ".join(f"{one:g}" for one in sorted(known)) or "none"
-        raise InputError(
-            f"scale {scale.scale}: {where} names {fraction:g}, which is no fraction of its studies; they have: {have}."
-        )
+# --- what a scale inherits ------------------------------------------------------------------------------------------
+
+
+def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], where: str) -> Scale:
+    """A scale without inherited entries that name nothing in its studies.
+
+    Args:
+        merged: Its settings, valid, with all that it inherits.
+        own: What its own file states.
+        studies: Those that it names.
+        where: The name of its file, for an error.
+    """
+    names, found = names_of(studies), dict(merged)
+    for path, kinds in names.entries.items():
+        found = _fitting(found, own, path.split("."), partial(_known_part, names=names, kinds=kinds))
+    for name, documents in ((found.get("categories") or {}).get("documents") or {}).items():
+        if not documents["divisions"]:  # no row divides them as the other scale does
+            stated = (own.get("categories") or {}).get("roles") or {}
+            given, before = found["categories"], merged["categories"]["documents"]
+            roles = {role: of for role, of in given["roles"].items() if of != name or role in stated}
+            found["categories"] = given | {"roles": roles, "documents": given["documents"] | {name: before[name]}}
+    scale = check(Scale, found, where)
+    if {"keep", "keep+"} & set(own) or names.are_kept(scale):
+        return scale
+    return scale.model_copy(update={"keep": None})
+
+
+def _known_part(entry: Any, names: Names, kinds: str | dict[str, str]) -> Any:
+    """A name that the studies know, or a block with those of its names; None if nothing is left of it."""
+    if isinstance(kinds, str):
+        return entry if names.knows(kinds, entry) else None
+    changed = {
+        key: [name for name in as_list(entry[key]) if names.knows(kind, name)]
+        for key, kind in kinds.items()
+        if entry.get(key) is not None
+    }
+    return {**entry, **changed} if all(changed.values()) else None
+
+
+def _fitting(settings: Settings, own: Settings, path: list[str], known: Callable[[Any], Any]) -> dict[str, Any]:
+    """Settings whose inherited entries at a path are those that are known; an empty list is left out."""
+    key, *rest = path
+    if key == "*":
+        return {name: _fitting(value, own.get(name) or {}, rest, known) for name, value in settings.items()}
+    given, stated = settings.get(key), own.get(key) or {}
+    if not given:
+        return dict(settings)
+    if rest:
+        return {**settings, key: _fitting(given, stated, rest, known)}
+    if isinstance(given, dict):
+        return {
+            **settings,
+            key: {name: one for name, one in given.items() if name in stated or known(name) is not None},
+        }
+    # `key+` adds its entries at the end of those that are inherited.
+    count = 0 if key in own else len(given) - len(own.get(f"{key}+") or ())
+    left = [part for entry in given[:count] if (part := known(entry)) is not None] + given[count:]
+    return {**settings, key: left} if left else {name: one for name, one in settings.items() if name != key}

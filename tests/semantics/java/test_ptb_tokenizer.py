@@ -8,7 +8,6 @@ import os
 import pytest
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-from fivesentences.errors import InputError
 from fivesentences.semantics.java import ptb_tokenizer
 from fivesentences.semantics.java.jars import java_binary
 
@@ -71,26 +70,3 @@ def test_no_caption_shifts_another(theirs, monkeypatch):
     ]
     # The same captions make pycocoevalcap give the third caption the second's words.
     assert theirs(["", "a\u2028dog", "a cat"])[2] != "a cat"
-
-
-def test_a_line_end_that_only_the_tokenizer_knows_shifts_nothing(monkeypatch):
-    monkeypatch.setattr(ptb_tokenizer, "_tokenise", lambda text: text.replace("§", "\n").split("\n")[:-1])
-    assert ptb_tokenizer.ptb_lines(["one", "two§two", "three", "four", "f§v§e"]) == [
-        "one",
-        "two two",
-        "three",
-        "four",
-        "f v e",
-    ]
-
-
-def test_no_captions_need_no_java(monkeypatch):
-    monkeypatch.setattr(ptb_tokenizer, "_tokenise", None)
-    assert ptb_tokenizer.ptb_tokens([]) == []
-    assert ptb_tokenizer.ptb_tokens(["", " \n"]) == [[], []]
-
-
-def test_a_tokenizer_that_fails_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(ptb_tokenizer, "wheel_jar", lambda name: java_binary())  # no jar at all
-    with pytest.raises(InputError, match=r"^the Penn Treebank tokenizer ended with status 1 \(.*\)\.$"):
-        ptb_tokenizer.ptb_tokens(["a dog"])

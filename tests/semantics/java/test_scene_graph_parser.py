@@ -13,7 +13,8 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.java import parse_captions, parse_scene_graphs, scene_graph_parser
-from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS, chunks_of, longest_sentence
+from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS
+from fivesentences.semantics.java.ptb_tokenizer import longest_sentence
 from fivesentences.storage import locked
 from kill import Program
 
@@ -217,23 +218,3 @@ def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(chi
     with pytest.raises(InputError, match=r"has \d+ words .*at most 200") as error:
         parse_scene_graphs(["a dog", text])
     assert int(re.search(r"has (\d+)", str(error.value))[1]) >= 499
-
-
-def test_white_space_and_one_endless_word_are_not_long(child_that):
-    child_that("for text in todo: print(json.dumps({'caption': text, 'tuples': [['x']]}))")
-    assert parse_scene_graphs([" " * 10_000, "a" * 10_000, "a dog " * 100]) == [[("x",)]] * 3
-
-
-@pytest.mark.parametrize(("captions", "out"), [([], "a.jsonl.gz"), ("a dog", "a.jsonl.gz"), (["a"], "tuples.json")])
-def test_what_cannot_be_parsed_or_written_is_refused(tmp_path, captions, out):
-    with pytest.raises(InputError):
-        parse_captions(captions, tmp_path / out)
-
-
-def test_chunks_hold_every_caption_once_with_long_sentences_first():
-    captions = [f"{index} " + "a dog " * (index % 7) for index in range(43)]
-    chunks = list(chunks_of(captions, 20))
-    assert [len(chunk) for chunk in chunks] == [20, 20, 3]
-    assert sorted(chunks[0]) == sorted(captions[:20])
-    lengths = [len(caption.split()) for caption in chunks[0]]
-    assert lengths == sorted(lengths, reverse=True)

@@ -15,14 +15,18 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import Precisions, read_precisions
 from fivesentences.evaluation.tidy import read_per_image, read_tidy
-from fivesentences.paper.claims.effects import (
+from fivesentences.paper.claims.verdicts import (
+    SHARE,
+    Effect,
+    chance_of,
     correlation_difference,
     mean_over_images,
+    outcome_of,
     over_seeds,
     over_seeds_and_queries,
     rank_correlation,
+    verdict_of,
 )
-from fivesentences.paper.claims.verdicts import SHARE, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.paper.text.names import unique
@@ -59,7 +63,7 @@ Tested = tuple[str, Effect, str, list[str]]
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the verdicts are made from.
+    """Measured numbers behind the verdicts.
 
     Attributes:
         per_image: What each test image contributes to sums of recall and scores, by run.
@@ -86,7 +90,7 @@ def read_numbers(
     judged: Sequence[Path],
     found: Sequence[Path],
 ) -> Numbers:
-    """Read what the rule is given.
+    """Read the files that the rule names.
 
     Raises:
         InputError: If a file is damaged.
@@ -141,7 +145,7 @@ class _Judge:
             self.reading.setdefault(exhibit.reads, address)
 
     def claim(self, paper: PaperClaims, claim: Claim, made: Sequence[RunCell | MethodCell]) -> dict[str, Any]:
-        """A claim with its verdict."""
+        """Test one claim and word what can be said of it."""
         test, (unit, smallest) = claim.test, _unit(claim.test)
         level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
         tested = list(self._tested(test, made))
@@ -222,7 +226,7 @@ class _Judge:
         return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
 
     def _of_ranks(self, test: RanksTest) -> Iterator[Tested]:
-        """One test per dataset."""
+        """Yield one test per dataset."""
         known = (None, *self.plan.scale.phis)
         if self.numbers.results is None or not {test.x.phi, test.y.phi} <= set(known):
             return
@@ -239,7 +243,7 @@ class _Judge:
                 yield f"{dataset}, {len(means)} settings", effect, self.reading.get("every_run", ""), []
 
     def _of_judges(self, test: JudgesTest) -> Iterator[Tested]:
-        """One test per judge."""
+        """Yield one test per judge."""
         for judge, pairs in self.numbers.judged.items():
             kept = pairs if test.pairs == "all" else pairs[~pairs["own"].astype(bool)]
             columns = [_column(pairs, phi) for phi in (test.a, test.b) if phi is not None]
@@ -252,7 +256,7 @@ class _Judge:
             yield f"{judge.replace('_', ' ')}, {len(known):,} pairs", effect, self.reading.get("correlations", ""), []
 
     def _of_found(self, test: FoundTest) -> Iterator[Tested]:
-        """One test per judge."""
+        """Yield one test per judge."""
         for judge, table in self.numbers.found.items():
             searched = table.pivot_table("searched", ["image_id", "caption_id"], "order", sort=False)
             if {test.a, test.b} <= set(searched.columns):
@@ -263,7 +267,7 @@ class _Judge:
 
 
 def _unit(test: AnyTest) -> tuple[Unit, float]:
-    """The unit of an effect, and the smallest that counts: half a percent of the range of the metric."""
+    """Return the unit of an effect and the smallest that counts: half a percent of the metric's range."""
     unit: Unit = "fraction"
     if isinstance(test, RunsTest | LevelTest):
         metric = metric_of(test.measure.metric)
@@ -277,5 +281,5 @@ def _unit(test: AnyTest) -> tuple[Unit, float]:
 
 
 def _column(pairs: pd.DataFrame, phi: str) -> str | None:
-    """The column of a phi with all references, of whichever tokens were asked for."""
+    """Find the column of a phi with all references, whichever tokens it has."""
     return next((str(name) for name in pairs.columns if str(name).partition("-")[0] == phi and "|" not in name), None)

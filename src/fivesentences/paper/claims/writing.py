@@ -93,7 +93,7 @@ def words_for(verdict: Verdict, count: int) -> str:
 
 
 def _csv(claims: Iterable[Stored]) -> str:
-    """One line per cell; a claim without cells has one line."""
+    """Write one line per cell; a claim without cells has one line."""
     nothing = {"label": "", "outcome": "", "link": "", "effect": {one.name: None for one in fields(Effect)}}
     lines = [
         {key: claim[key] for key in ("paper", "name", "claim", "where")}
@@ -110,7 +110,7 @@ def _csv(claims: Iterable[Stored]) -> str:
 
 
 def _markdown(claims: Sequence[Stored], scale: Scale) -> str:
-    """A line per claim that the scale has runs for, then the others, then how to read it."""
+    """Write a line per claim that the scale tests, then the other claims, then how to read them."""
     lines = [f"### {escape_markdown(scale.title)}: claims of the papers", ""]
     lines += [f"{len(claims)} statements: {counted(claims)}.", ""]
     lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
@@ -126,7 +126,7 @@ def _markdown(claims: Sequence[Stored], scale: Scale) -> str:
 
 
 def _by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """Name, title and lines of each paper, as texts."""
+    """Group the worded claims by paper: name, title and lines."""
     papers = grouped(claims, lambda claim: (claim["paper"], claim["title"]))
     return [(name, title, list(map(line_of, some))) for (name, title), some in papers.items()]
 
@@ -151,7 +151,7 @@ def line_of(claim: Stored) -> dict[str, Any]:
 
 
 def _range(ordered: Sequence[str]) -> str:
-    """The first and the last of some sizes, once if they are equal; empty if there are none."""
+    """Join the first and the last of some sizes, once if they are equal; empty if there are none."""
     return " to ".join(unique([*ordered[:1], *ordered[-1:]]))
 
 
@@ -161,7 +161,7 @@ def _size(size: Mapping[str, Any]) -> str:
 
 
 def _here(claim: Stored) -> str:
-    """One cell as it is; several as the range of their effects and how many hold."""
+    """Word what was found: one cell as it is, several as the range of their effects and how many hold."""
     cells = [_cell(cell, claim) for cell in sorted(claim["cells"], key=lambda cell: cell["effect"]["value"])]
     if len(cells) < 2:
         return "".join(f"{cell['value']} {cell['interval']}".strip() for cell in cells)
@@ -176,7 +176,7 @@ def _decimals(claim: Stored) -> int:
 
 
 def _power(claim: Stored) -> str:
-    """The effect that would have been seen, where nothing was found."""
+    """Name the effect that would have been detected, where none was found."""
     known = [cell["effect"]["detectable"] for cell in claim["cells"] if cell["outcome"] != "holds"]
     sizes = _range([number(size, _decimals(claim)) for size in sorted(size for size in known if size is not None)])
     by_setting = ", by setting," if " to " in sizes else ""

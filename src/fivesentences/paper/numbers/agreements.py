@@ -14,7 +14,7 @@ from fivesentences.evaluation.agreement import COLUMNS, read_agreement
 
 
 def read_agreements(paths: Iterable[Path]) -> Agreements:
-    """The correlations with some judges, from the files of the evaluation."""
+    """Read the correlations with some judges from the files of the evaluation."""
     frames = [read_agreement(path) for path in paths]
     return Agreements(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS))
 
@@ -34,7 +34,7 @@ class Agreements:
         }
 
     def one(self, judge: str, phi: str, references: str, pairs: str, statistic: str) -> Any:
-        """One correlation.
+        """Look up one correlation.
 
         Raises:
             InputError: If it was not computed.
@@ -46,5 +46,5 @@ class Agreements:
         return found
 
     def of(self, judge: str, phis: Sequence[str] | None = None) -> list[Any]:
-        """All correlations with a judge, of all phi or of some."""
+        """Return all correlations with a judge, of all phi or of some."""
         return [one for one in self._found.values() if one.judge == judge and (phis is None or one.phi in phis)]

@@ -65,7 +65,7 @@ class Contrasts(Generic[AnyContrast]):
 
 
 def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path], where: str) -> Contrasts[AnyContrast]:
-    """What a file of contrasts says of those that the scale makes.
+    """Read the contrasts that the scale makes from their file.
 
     Args:
         contrasts: All contrasts of the table or figure.

@@ -14,7 +14,7 @@ CATEGORY_MARGINS = ".category_margins.parquet"
 
 
 def read_histories(numbers: Sequence[Path]) -> pd.DataFrame:
-    """One line per run and epoch, from those of a figure's numbers that hold histories.
+    """Read one line per run and epoch from those of a figure's files that hold histories.
 
     Returns:
         Columns run, epoch, alpha (0 to 1) and mean_margin (over all triplets; both NaN without triplets), and others.
@@ -26,7 +26,7 @@ def read_histories(numbers: Sequence[Path]) -> pd.DataFrame:
 
 
 def read_category_margins(numbers: Sequence[Path]) -> pd.DataFrame:
-    """One line per run, epoch and ordered pair of categories, from those of a figure's numbers that hold them.
+    """Read one line per run, epoch and ordered pair of categories from those of a figure's files that hold them.
 
     Returns:
         Columns run, epoch, anchor and negative (names of categories), mean_margin, pairs (over how many).
@@ -38,7 +38,7 @@ def read_category_margins(numbers: Sequence[Path]) -> pd.DataFrame:
 
 
 def of_run(frame: pd.DataFrame, run: str) -> pd.DataFrame:
-    """The lines of a run in which the mean margin is known, by epoch.
+    """Select the lines of a run whose mean margin is known, by epoch.
 
     Raises:
         InputError: If there is none.

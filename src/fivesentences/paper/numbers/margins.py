@@ -32,11 +32,11 @@ class Margins:
     runs: Mapping[str, Numbers]
 
     def of_captions(self, fraction: float, loss: LossSpec) -> Numbers | None:
-        """Of a loss with random negatives, measured without a model; None where it was not."""
+        """Return the numbers of a loss with random negatives, measured without a model; None if it was not measured."""
         return self.sets.get((fraction, loss.folder))
 
     def of_runs(self, row: Row) -> list[Numbers]:
-        """Of each run of a row.
+        """Return the numbers of each run of a row.
 
         Raises:
             InputError: If one was not measured.
@@ -48,7 +48,7 @@ class Margins:
 
 
 def read_all_margins(files: Iterable[Path]) -> list[Margins]:
-    """What the evaluation measured, one entry per dataset.
+    """Read the measured margins, one entry per dataset.
 
     Raises:
         InputError: If a file is missing or is not one of these.
@@ -63,7 +63,7 @@ def read_all_margins(files: Iterable[Path]) -> list[Margins]:
 def made_at(
     study: Study, scale: Scale, fractions: Sequence[float], losses: Sequence[str]
 ) -> Iterator[tuple[float, str]]:
-    """Each fraction with each loss that a scale does not leave out, nor a phi that the loss reads."""
+    """Yield each fraction with each loss, unless the scale leaves out either, or a phi that the loss reads."""
     left_out = scale.leave_out
     shown = [loss for loss in losses if loss not in left_out.losses and all(map(scale.shows, study.losses[loss].phis))]
     for fraction in fractions:

@@ -17,7 +17,7 @@ OTHERS = "other"  # how the evaluation names captions of other images
 
 @dataclass(frozen=True)
 class PhiStatistics:
-    """What was found about some phi.
+    """Statistics of some phi.
 
     Attributes:
         phis: Those that are shown at a scale.
@@ -29,7 +29,7 @@ class PhiStatistics:
 
 
 def read_phi_statistics(phis: Sequence[str], scale: Scale, files: Sequence[Path]) -> PhiStatistics:
-    """What was found about those of the given phi that a scale does not leave out.
+    """Read the statistics of the given phi, without those that the scale leaves out.
 
     Raises:
         InputError: If a phi is missing from a file.

@@ -49,7 +49,7 @@ class PublishedRow:
 
     @property
     def role(self) -> str:
-        """The role that the paper's dataset plays in a study, such as ``flickr30k``."""
+        """Role that the paper's dataset plays in a study, such as ``flickr30k``."""
         return ROLES.get(self.dataset, self.dataset.lower())
 
     @property
@@ -76,7 +76,7 @@ class PublishedRow:
 
 
 class PublishedTable(dict[str, PublishedRow]):
-    """The rows of a published table by name; an unknown name is an error of whoever asks."""
+    """Rows of a published table by name; asking for an unknown name is an error that names the table or figure."""
 
     def __init__(self, rows: Mapping[str, PublishedRow], where: str) -> None:
         super().__init__(rows)
@@ -86,7 +86,7 @@ class PublishedTable(dict[str, PublishedRow]):
         raise InputError(f"{self._where} names the published row '{row}', but the table has only: {', '.join(self)}.")
 
     def of_role(self, number: str, role: str) -> PublishedRow | None:
-        """A row by its number and role; None if the paper has no such row for that role."""
+        """Find a row by its number and role; None if the paper has no such row for that role."""
         return next((row for name, row in self.items() if name.split(" ")[0] == number and row.role == role), None)
 
 

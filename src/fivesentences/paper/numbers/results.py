@@ -34,7 +34,7 @@ class Measure:
 
     @classmethod
     def of_column(cls, column: ColumnSpec, phi: str) -> Measure:
-        """The measure of a column, with the scale's main phi where it names none.
+        """Return the measure of a column, with the scale's main phi where it names none.
 
         phi counts for semantic metrics only, formula and ground truth for those that have them; the formula of ASP is
         its rule for ties.
@@ -57,7 +57,7 @@ class Measure:
 
 
 def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
-    """The columns that a scale can fill: it evaluates with their phi, which no other column has that names none."""
+    """Select the columns that a scale can fill, each measure once."""
     by_scale = {Measure.of_column(column, scale.evaluation_phi) for column in columns if column.phi is None}
     return [
         column
@@ -68,7 +68,7 @@ def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[Colum
 
 
 class Results:
-    """Values of runs, from the tidy table (one row per value) that the evaluation collects.
+    """Values of runs from the tidy table that the evaluation collects, one row per value.
 
     Args:
         frame: The tidy table, see ``evaluation.tidy``. Only values of the test split count.
@@ -90,7 +90,7 @@ class Results:
             self._galleries[line.run] = line
 
     def value(self, run: str, measure: Measure, inference: str = "naive") -> float:
-        """One number.
+        """Look up one number.
 
         Raises:
             InputError: If the run has no such value, or it is NaN.
@@ -103,7 +103,7 @@ class Results:
         return value
 
     def over_directions(self, run: str, measure: Measure) -> float:
-        """One number; for a measure that exists only by direction, the mean of both directions.
+        """Look up one number; a measure that exists only by direction is averaged over both.
 
         Raises:
             InputError: If the run has no such value, or it is NaN.
@@ -113,7 +113,7 @@ class Results:
         return sum(self.value(run, replace(measure, direction=side)) for side in ("i2t", "t2i")) / 2
 
     def relevant_counts(self, run: str, measure: Measure) -> list[int]:
-        """The values of m for which a run has this semantic recall, rising (the measure's own m is ignored).
+        """List the values of m for which a run has this semantic recall, rising; the measure's own m is ignored.
 
         Raises:
             InputError: If there is none.
@@ -128,11 +128,11 @@ class Results:
         return sorted(found)
 
     def kept_epoch(self, run: str) -> int | None:
-        """The epoch whose weights a run kept, if that is known."""
+        """Return the epoch whose weights a run kept, if it is known."""
         return self._kept_epochs.get(run)
 
     def gallery(self, run: str) -> Any:
-        """What a run was tested on: a line with ``images``, ``captions``, ``tie_rule`` and ``labels``.
+        """Return the test gallery of a run: a line with ``images``, ``captions``, ``tie_rule`` and ``labels``.
 
         Raises:
             InputError: If the run has no results.
@@ -149,7 +149,7 @@ class Results:
 def differing_settings(
     row: Row, setting: PublishedSetting | None, results: Results, measure: Measure | None = None
 ) -> list[str]:
-    """In what a row differs from the paper: dataset, features, gallery size and, for a semantic measure, phi.
+    """List how a row differs from the paper: dataset, features, gallery size and, for a semantic measure, phi.
 
     Without a measure phi is not considered. An empty list means that a difference may be taken.
     """

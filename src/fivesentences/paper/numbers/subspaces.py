@@ -15,7 +15,7 @@ from fivesentences.study.expand import SubspaceRow
 
 
 class SubspaceResults:
-    """Values of runs, from the tables of metrics that ``evaluate_subspace_runs`` wrote.
+    """Values of runs of category retrieval, from the tables of metrics that the evaluation wrote.
 
     Args:
         files: One per job.
@@ -31,7 +31,7 @@ class SubspaceResults:
         self._lines: dict[str, Any] = {str(line.run): line for line in frame.itertuples(index=False)}
 
     def value(self, run: str, selection: Selection, measure: tuple[str, str]) -> float:
-        """One fraction.
+        """Look up one fraction.
 
         Args:
             run: Name of the run.
@@ -48,15 +48,15 @@ class SubspaceResults:
         return float(value)
 
     def values(self, row: SubspaceRow, measure: tuple[str, str]) -> list[float]:
-        """The fractions of a row, one per seed."""
+        """Look up the fractions of a row, one per seed."""
         return [self.value(run.name, row.selection, measure) for run in row.runs]
 
     def by_chance(self, rows: Sequence[SubspaceRow]) -> float:
-        """The mean average precision that a random ranking is expected to reach, over the runs of some rows."""
+        """Return the mean average precision that a random ranking is expected to reach, over the runs of some rows."""
         found = [value for row in rows for value in self.values(row, (CHANCE, "mean"))]
         return sum(found) / len(found)
 
     def sizes(self, run: str) -> tuple[int, int, int, int]:
-        """Documents for training, validation and test of a run, and categories of the last."""
+        """Return the numbers of training, validation and test documents of a run, and of categories among the last."""
         line = self._lines[run]
         return line.train, line.validation, line.test, line.categories

@@ -49,7 +49,7 @@ class Site:
 
     @classmethod
     def of(cls, planned: Mapping[str, Any]) -> Site:
-        """The site that a plan describes to the rules that write pages; see ``plan.pages``."""
+        """The site that a plan describes to the rules that write pages; see ``Plan.site``."""
         return cls(planned["title"], tuple(SitePage(**page) for page in planned["pages"]))
 
     def render(self, template: str, here: str, *, scripts: Sequence[str] = (), **values: Any) -> str:

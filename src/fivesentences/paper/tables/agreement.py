@@ -104,7 +104,7 @@ def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agre
 
 
 def _on_intervals(found: Sequence[Any], statistics: set[str], study: Study) -> list[str]:
-    """How the intervals of each judge and statistic were made; one sentence for those that were made alike."""
+    """Word how the intervals of each judge and statistic were made, one sentence per method."""
     several = len({one.judge for one in found}) > 1
     known = [one for one in found if one.pairs == "all" and one.statistic in statistics and one.value is not None]
     notes = []

@@ -18,7 +18,7 @@ DECIMALS: dict[Unit, int] = {"none": 2, "fraction": 3}
 
 
 def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
-    """Columns with three headings: the kind of metric (where there are several), the direction, the metric."""
+    """Make columns with three headings: kind of metric (if there are several), direction, metric."""
     families = [_family(measure, study) for measure in measures]
     several = len(set(families)) > 1 or any(not family.startswith("Recall") for family in families)
     columns = []
@@ -31,7 +31,7 @@ def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
 
 
 def column_label(measure: Measure, study: Study) -> str:
-    """All headings of a column in one, such as ``N@1 (CIDEr) i2t``."""
+    """Join all headings of a column, such as ``N@1 (CIDEr) i2t``."""
     heading = measure.metric if measure.metric == "ASP" else _heading(measure, study)
     if metric_of(measure.metric).is_hubness:
         heading = f"N₁ {heading}"
@@ -40,7 +40,7 @@ def column_label(measure: Measure, study: Study) -> str:
 
 
 def published_value(row: PublishedRow, column: ColumnSpec, measure: Measure) -> float | None:
-    """The value of a published row in a column of ours; None where the paper has none.
+    """Look up a column of ours in a published row; None if the paper has no such value.
 
     The papers' numbers are by the released formulas, and Nsum alone is published with the query's own items removed.
     """
@@ -55,7 +55,7 @@ def published_value(row: PublishedRow, column: ColumnSpec, measure: Measure) -> 
 
 
 def _family(measure: Measure, study: Study) -> str:
-    """The kind of metric, with the phi that was used."""
+    """Name the kind of metric with its phi."""
     metric = metric_of(measure.metric)
     if not metric.needs_phi or metric.name == "ASP":
         return metric.family
@@ -64,7 +64,7 @@ def _family(measure: Measure, study: Study) -> str:
 
 
 def _heading(measure: Measure, study: Study) -> str:
-    """The metric, such as ``R@1``; a column with the query's own items removed says so."""
+    """Name the metric, such as ``R@1``, and say if the query's own items are removed."""
     if measure.metric == "ASP":
         return phi_label(study, measure.phi)
     if heading := metric_of(measure.metric).heading:

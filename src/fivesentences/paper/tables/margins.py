@@ -56,7 +56,7 @@ def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path])
         columns.append(Column(headings, " ".join(headings), {"quantity": "changed", "epochs": epochs}, "neither", 1))
 
     def row_of(margins: Margins, fraction: float, loss: str) -> TableRow | None:
-        """The row of a loss; None where nothing was measured."""
+        """Make the row of a loss; None if nothing was measured."""
         ours = [row for row in rows if (row.dataset, row.fraction, row.loss) == (margins.dataset, fraction, loss)]
         alone = margins.of_captions(fraction, study.losses[loss])
         if alone is None and not ours:
@@ -85,7 +85,7 @@ def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path])
 
 
 def _notes(measured: Sequence[Margins], rows: Sequence[Row], context: Context) -> list[str]:
-    """What is measured, and how."""
+    """Word what is measured, and how."""
     notes = [
         "Batches are drawn as in training. φ and margins: mean ± standard deviation over hinges. "
         f"“% < {LOW:g}”: share of negatives that have next to nothing in common with the image.",
@@ -118,7 +118,7 @@ def _epochs(row: Row) -> int:
 
 
 def _cell(name: str, value_of: Callable[[Numbers], float | None], measured: Sequence[Numbers]) -> Cell:
-    """The mean over runs; the spread is that of the hinges of a run."""
+    """Average a quantity over runs; its spread is that of the hinges of a run."""
     values = [value for one in measured if (value := value_of(one)) is not None]
     if not values:
         return Cell(count=len(measured))

@@ -97,7 +97,7 @@ def _groups(
     measures: Sequence[tuple[str, str | tuple[str, str], Keys]],
     context: Context,
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """The groups of a table of contrasts, one row per contrast and measure, and the headings of its stub.
+    """Make the groups of a table of contrasts, one row per contrast and measure, and the headings of its stub.
 
     Args:
         contrasts: All contrasts of the table.
@@ -126,14 +126,14 @@ def _groups(
 
 
 def _cells(found: Difference) -> tuple[Cell, ...]:
-    """The statistics of a difference in the order of ``COLUMNS``."""
-    values = vars(found) | {"difference": found.mean, "seeds": float(found.seeds)}
-    interval = {"low": found.low, "high": found.high}
+    """Make the cells of a difference in the order of ``COLUMNS``."""
+    values = vars(found) | {"seeds": float(found.seeds)}
     names = [str(column.keys["statistic"]) for column in COLUMNS]
-    return tuple(Cell(values[name], count=found.seeds, **(interval if name == "difference" else {})) for name in names)
+    difference = Cell(found.mean, low=found.low, high=found.high, count=found.seeds)
+    return tuple(difference if name == "difference" else Cell(values[name], count=found.seeds) for name in names)
 
 
 def _settings(row: Row) -> dict[str, str | int | float]:
-    """The settings of a row as they stand in a CSV; empty for what the scale decides."""
+    """Return the settings of a row for a CSV; empty where the scale decides."""
     values = {key: getattr(row, key) for key in SETTINGS}
     return {key: "" if value is None else value for key, value in values.items()}

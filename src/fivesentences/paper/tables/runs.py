@@ -71,7 +71,7 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         return TableRow("ours", labels[: len(stub)], keys, row.published or "", same_data, tuple(cells))
 
     def without_ours(group: Sequence[Row]) -> list[TableRow]:
-        """The published rows that stand in a group without a row of ours."""
+        """Select the published rows that stand below a group without a row of ours."""
         first = group[0]
         # Features do not count here: such a row has another model anyway.
         same_data = not {"dataset", "gallery size"} & set(differing_settings(first, setting, results))
@@ -123,7 +123,7 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
 
 
 def _title(rows: Sequence[Row], study: Study) -> str:
-    """What stands above a group: dataset, features, training captions, epochs and folds."""
+    """Word the title of a group: dataset, features, training captions, epochs and folds."""
     first = rows[0]
     captions = "all training captions" if any(row.spec for row in rows) else "no training captions"
     if first.fraction < 1:

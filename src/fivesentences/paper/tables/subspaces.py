@@ -42,7 +42,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
     )
 
     def beside(row: SubspaceRow) -> PublishedRow | None:
-        """The published row of a row of ours; the study names it, so the paper must have it for that role."""
+        """Find the published row of a row of ours."""
         found = published.of_role(row.published, row.role) if row.published else None
         if row.published and found is None:
             which, known = f"'{row.published}' of the role '{row.role}'", ", ".join(published)
@@ -62,7 +62,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
         return TableRow("ours", (row.label, epoch_of(row)), keys, theirs.row if theirs else "", same, cells)
 
     def without_ours(of_group: Sequence[SubspaceRow]) -> list[PublishedRow]:
-        """The published rows that stand below a group without a row of ours."""
+        """Select the published rows that stand below a group without a row of ours."""
         named = {row.published for row in of_group}
         if not any(named):
             return []
@@ -107,5 +107,5 @@ def _place(row: SubspaceRow) -> tuple[str, str]:
 
 
 def _published_value(row: PublishedRow, measure: SubspaceMeasure) -> float | None:
-    """What a published row has of a measure; the mean of both directions is called avg there."""
+    """Look up a measure in a published row, which calls the mean of both directions avg."""
     return row.values.get(("avg" if measure.direction == "mean" else measure.direction, measure.metric))

@@ -68,7 +68,7 @@ class Cell:
 
     @classmethod
     def over_seeds(cls, values: Sequence[float], published: float | None = None, comparable: bool = False) -> Cell:
-        """The mean of one value per seed; ``comparable``: whether the published value was measured in the same way."""
+        """Average one value per seed; ``comparable`` if the published value was measured in the same way."""
         mean, spread = fmean(values), stdev(values) if len(values) > 1 else None
         difference = mean - published if comparable and published is not None else None
         return cls(mean, spread, count=len(values), published=published, difference=difference)
@@ -165,11 +165,11 @@ class Table:
 
     @property
     def empty(self) -> str:
-        """What a table without groups says."""
+        """Sentence in place of a table without groups."""
         return f"None of its rows is made at the scale {self.scale}."
 
     def lines(self, row: TableRow) -> list[Line]:
-        """A row of this table as one line, and below it the published values and the differences, if any."""
+        """Lay out a row as one line, with the published values and the differences, if any, in lines below it."""
         cells = list(zip(row.cells, self.digits, strict=True))
         blank, source = ("",) * (len(self.stub) - 1), "published" if row.same_data else "published, other data"
         theirs = tuple(ShownCell(number(cell.published, digits)) for cell, digits in cells)
@@ -185,7 +185,7 @@ class Table:
         return lines
 
     def tidy(self) -> pd.DataFrame:
-        """One line per cell, numbers unrounded: what the CSV holds."""
+        """Return one line per cell, numbers unrounded, as in the CSV."""
         lines = []
         for group in self.groups:
             for row in group.rows:
@@ -213,17 +213,17 @@ class Table:
 
 
 def csv_of(keys: Sequence[str], values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Columns of a CSV: keys of group, row and column, then values by the attributes of a cell."""
+    """List the columns of a CSV: keys of group, row and column, then values by the attributes of a cell."""
     return (*((key, "") for key in keys), *values.items())
 
 
 def digits_of(columns: Sequence[Column], decimals: int) -> list[int]:
-    """Digits shown after the point in each column of a table that shows so many by default."""
+    """Return the digits shown after the point in each column; ``decimals`` where the column does not say."""
     return [decimals if column.decimals is None else column.decimals for column in columns]
 
 
 def uncertainty(cell: Cell, decimals: int) -> str:
-    """The small text beside a number: ``±0.3`` or the interval ``[0.724, 0.735]``; empty where neither is known."""
+    """Word the small text beside a number: ``±0.3`` or ``[0.724, 0.735]``; empty if neither is known."""
     if cell.spread is not None:
         return f"±{number(cell.spread, decimals)}"
     if cell.low is not None and cell.high is not None:
@@ -246,5 +246,5 @@ def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int
 
 
 def spans(headings: Sequence[str]) -> list[tuple[str, int]]:
-    """Consecutive equal headings as (heading, how many columns)."""
+    """Count consecutive equal headings: (heading, number of columns)."""
     return [(heading, len(list(same))) for heading, same in itertools.groupby(headings)]

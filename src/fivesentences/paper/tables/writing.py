@@ -1,17 +1,23 @@
-"""One table as CSV, Markdown, LaTeX and HTML: the same numbers, each above the published one."""
+"""One table as CSV, Markdown, LaTeX and HTML, and one LaTeX document of a scale's tables and figures."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fivesentences.config.scales import Scale
 from fivesentences.metrics.latex import escape_latex, latex_row
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import MINUS
 from fivesentences.storage import replacing
+from fivesentences.study.exhibits import TableSpec
+from fivesentences.study.study import Study
 
 PLUS_MINUS = "±"
 # Mean widths in points in LaTeX's footnotesize and tiny, and what is between columns and before an uncertainty.
@@ -28,12 +34,12 @@ def write_table(table: Table, stem: Path | str) -> None:
 
 
 def csv(table: Table) -> str:
-    """One line per cell: what it measures, our number, its uncertainty, the published value and the difference."""
+    """Write one line per cell: measure, our number, its uncertainty, the published value and the difference."""
     return table.tidy().to_csv(index=False, lineterminator="\n")
 
 
 def markdown(table: Table) -> str:
-    """A GitHub table with one heading line; published values and differences in lines of their own below ours."""
+    """Write a GitHub table with one heading line; published values and differences stand in lines below ours."""
     lines = [f"### {escape_markdown(table.title)}", "", escape_markdown(table.caption), ""]
     stub, columns = len(table.stub), len(table.columns)
     if table.groups:
@@ -51,7 +57,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
+    r"""Write a ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
 
     It is never wider than the line, its cells never higher than 55% of a page, and its notes than 30%.
     """
@@ -101,12 +107,12 @@ def latex(table: Table) -> str:
 
 
 def table_page(table: Table) -> str:
-    """A self-contained HTML page with one table: no script, no font, no picture from elsewhere."""
+    """Render one table as a self-contained HTML page: no script, font or picture from elsewhere."""
     return environment().get_template("table_page.html").render(table=table)
 
 
 def environment() -> Environment:
-    """The templates of tables and pages, with what they call."""
+    """Return the environment of the templates of tables and pages."""
     found = Environment(
         loader=PackageLoader("fivesentences.paper", "templates"),
         autoescape=True,
@@ -119,12 +125,12 @@ def environment() -> Environment:
 
 
 def label_of(kind: Literal["tab", "fig"], study: str, name: str) -> str:
-    r"""What ``\ref`` calls a table or figure in LaTeX, such as ``tab:five-sentences-table2``."""
+    r"""Return the name of a table or figure for ``\ref`` in LaTeX, such as ``tab:five-sentences-table2``."""
     return f"{kind}:{study}-{name}".replace("_", "-")
 
 
 def latex_width(table: Table) -> float:
-    """Roughly how wide the table is in LaTeX before it is shrunk, in points: a document may turn a wide one."""
+    """Estimate the width of a table in LaTeX before it is shrunk, in points; a document turns wide ones."""
     lines = [line for group in table.groups for row in group.rows for line in table.lines(row)]
     names = [max([len(heading), *(len(line.stub[at]) for line in lines)]) for at, heading in enumerate(table.stub)]
     widths = [LETTER * letters + GAP for letters in names]
@@ -149,7 +155,7 @@ def _markdown_cell(cell: ShownCell) -> str:
 
 
 def _latex_cell(cell: ShownCell) -> tuple[str, str]:
-    """A number and its uncertainty."""
+    """Write a number and its uncertainty."""
     number, beside = escape_latex(cell.text), escape_latex(cell.beside)
     return rf"\textbf{{{number}}}" if cell.best else number, rf"{{\tiny {beside}}}" if beside else ""
 
@@ -166,6 +172,69 @@ def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
 
 
 def _width(text: str) -> float:
-    """Approximate width of a text in a sans-serif font, in em."""
+    """Estimate the width of a text in a sans-serif font, in em."""
     widths = {MINUS: 0.84} | dict.fromkeys(" .,[]", 0.3)
     return round(0.1 + sum(widths.get(letter, 0.58) for letter in text), 1)
+
+
+# Points of an A4 page between its margins, and how many times wider a table may be before its page is turned.
+PORTRAIT, TURNED_FROM = 484, 1.2
+HEADER = 95  # characters of a paper's title that fit above a page
+HEAD = r"""% Compile it where it lies, twice: pdflatex {file}.tex. From Debian it needs texlive-latex-recommended.
+\documentclass{{article}}
+\usepackage[a4paper,margin=2cm]{{geometry}}
+\usepackage{{booktabs,float,graphicx,pdflscape}}
+\usepackage[labelfont=bf]{{caption}}
+\usepackage[hidelinks,pdftitle={{{title}}}]{{hyperref}}
+% Nothing floats: tables and figures stand in the order of the studies.
+\renewenvironment{{table*}}[1][]{{\begin{{table}}[H]}}{{\end{{table}}}}
+\emergencystretch=2em
+\pagestyle{{myheadings}}
+\begin{{document}}
+\title{{{title}}}\author{{}}\date{{}}
+\maketitle
+\listoftables
+\listoffigures
+"""
+
+
+def write_document(scale: Scale, studies: Mapping[str, Study], path: Path) -> None:
+    """Write a document beside the folders of the studies, which hold their tables and figures.
+
+    Args:
+        scale: The scale.
+        studies: Its studies, by the names of their files.
+        path: Where; it ends in .tex.
+
+    Raises:
+        InputError: If a table or figure of a study has not been made.
+    """
+    parts = [HEAD.format(file=path.stem, title=escape_latex(scale.title))]
+    for name, study in studies.items():
+        exhibits = study.made_at(scale)
+        if exhibits:
+            paper, header = escape_latex(study.paper), escape_latex(shorten(study.paper, HEADER, placeholder=" …"))
+            parts.append("\\clearpage\n" + rf"\section*{{{paper}}}\markright{{{header}}}")
+        for tables in sorted({isinstance(one, TableSpec) for one in exhibits}):
+            parts.append(rf"\addcontentsline{{{'lot' if tables else 'lof'}}}{{section}}{{{paper}}}")
+        for one in exhibits:
+            stem = f"{name}/{one.name}"
+            parts += _table(path.parent, stem) if isinstance(one, TableSpec) else _figure(path.parent, stem)
+    with replacing(path) as temporary:
+        temporary.write_text("\n".join([*parts, r"\end{document}"]) + "\n", encoding="utf-8")
+
+
+def _table(folder: Path, stem: str) -> Iterator[str]:
+    turned = latex_width(Table.read(folder / f"{stem}.json")) > TURNED_FROM * PORTRAIT
+    yield rf"\begin{{landscape}}\input{{{stem}}}\end{{landscape}}" if turned else rf"\input{{{stem}}}"
+
+
+def _figure(folder: Path, stem: str) -> Iterator[str]:
+    title, caption, notes = read_texts(folder / f"{stem}.json")
+    study, _, name = stem.partition("/")
+    shown, notes_below = escape_latex(title), " ".join(map(escape_latex, notes))
+    yield r"\begin{figure}[H]\centering"
+    yield rf"\includegraphics[width=\linewidth,height=.6\textheight,keepaspectratio]{{{stem}.pdf}}"
+    yield rf"\caption[{{{shown}}}]{{{shown}. {escape_latex(caption)}}}\label{{{label_of('fig', study, name)}}}"
+    yield rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes_below}}}"
+    yield r"\end{figure}"

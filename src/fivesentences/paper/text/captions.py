@@ -7,10 +7,10 @@ import textwrap
 
 
 def as_written(caption: str) -> str:
-    """A caption with its punctuation where people put it; datasets set it apart."""
+    """Join punctuation to its word, where datasets set it apart."""
     return re.sub(r" ([.,;:!?]|'s\b|n't\b)", r"\1", caption)
 
 
 def wrapped(caption: str, width: int, lines: int, indent: str = "") -> str:
-    """A caption in lines of at most ``width`` characters; one that needs more than ``lines`` of them ends in [...]."""
+    """Fold a caption into lines of at most ``width`` characters; one that needs more than ``lines`` ends in [...]."""
     return textwrap.fill(as_written(caption), width, subsequent_indent=indent, max_lines=lines)

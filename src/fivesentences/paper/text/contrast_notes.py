@@ -24,7 +24,7 @@ METRICS: dict[Summed, str] = {
 
 
 def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
-    """What may tell rows of runs apart beside their losses: value, words, and words for what the scale decides."""
+    """List what may tell rows of runs apart beside their losses: value, words, and words for what the scale decides."""
     captions = [f"{100 * row.fraction:g}% of the training captions" if row.fraction < 1 else "all training captions"]
     if (count := row.captions_per_image) is not None:
         captions.append(f"{count} caption{'s' if count > 1 else ''} per training image")
@@ -39,7 +39,7 @@ def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
 
 
 def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str:
-    """What both sides have in common: model, data and length of training; or documents, division and epoch."""
+    """Word what both sides share: model, data and length of training; or documents, division and epoch."""
     if isinstance(contrast, SubspaceContrast):
         return ", ".join(filter(None, [place_of(contrast.a, study), same_epoch((contrast.a, contrast.b))]))
     a, b = contrast.a, contrast.b
@@ -51,7 +51,7 @@ def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str
 
 
 def sides_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> tuple[str, str]:
-    """What both sides are called: by their loss or method, and by what else tells them apart."""
+    """Name both sides by their loss or method, and by what else tells them apart."""
     if isinstance(contrast, SubspaceContrast):
         one, other = contrast.a, contrast.b
         if same_epoch((one, other)) is not None:
@@ -70,17 +70,17 @@ def sides_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> tuple
 
 
 def contrast_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str:
-    """Both sides in one, such as ``SAM − hardest``."""
+    """Name both sides, such as ``SAM − hardest``."""
     return f" {MINUS} ".join(sides_in_words(contrast, study))
 
 
 def groups_of(measured: Sequence[Measured[AnyContrast]], study: Study) -> dict[str, list[Measured[AnyContrast]]]:
-    """Contrasts by what their sides have in common, in words."""
+    """Group contrasts by what their sides share, in words."""
     return grouped(measured, lambda one: setting_in_words(one.contrast, study))
 
 
 def notes_on_contrasts(contrasts: Contrasts[Contrast], metrics: Sequence[Summed], study: Study) -> list[str]:
-    """What was measured, on what, and with which seeds; nothing if no contrast is made."""
+    """Word what was measured, on what, and with which seeds; nothing if no contrast is made."""
     if not contrasts.of:
         return []
     images = {study.label_of(str(one.contrast.a.dataset)): one.images for one in contrasts.of}
@@ -99,7 +99,7 @@ def notes_on_contrasts(contrasts: Contrasts[Contrast], metrics: Sequence[Summed]
 
 
 def notes_on_pairs(contrasts: Contrasts[SubspaceContrast], study: Study) -> list[str]:
-    """What was measured in category retrieval, and how intervals regard seeds and test documents."""
+    """Word what was measured in category retrieval, and how intervals treat seeds and test documents."""
     if not contrasts.of:
         return []
     notes = [
@@ -133,7 +133,7 @@ def notes_on_pairs(contrasts: Contrasts[SubspaceContrast], study: Study) -> list
 
 
 def notes_on_statistics(contrasts: Contrasts[AnyContrast], units: str) -> list[str]:
-    """What the columns of a table of differences mean; nothing if every contrast has a single seed.
+    """Explain the columns of a table of differences; nothing if every contrast has a single seed.
 
     Args:
         contrasts: What was measured.
@@ -151,7 +151,7 @@ def notes_on_statistics(contrasts: Contrasts[AnyContrast], units: str) -> list[s
 
 
 def _on_paired_seeds(contrasts: Contrasts[AnyContrast]) -> list[str]:
-    """Which contrasts have no interval, and which seeds are compared where sides have different ones."""
+    """Name contrasts without an interval, and say which seeds are compared if the sides have different ones."""
     notes, made = [], [one.contrast for one in contrasts.of]
     counts = {len(one.seeds) for one in made}
     if counts == {1}:
@@ -167,7 +167,7 @@ def _on_paired_seeds(contrasts: Contrasts[AnyContrast]) -> list[str]:
 
 
 def notes_on_contrasts_left_out(contrasts: Sequence[AnyContrast], scale: str, study: Study) -> list[str]:
-    """Which contrasts the scale does not make."""
+    """Name the contrasts that the scale does not make."""
     notes = []
     apart = [one for one in contrasts if one.a.runs and one.b.runs and not one.seeds]
     left_out = [one for one in contrasts if not one.is_made and one not in apart]

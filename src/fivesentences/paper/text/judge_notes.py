@@ -13,7 +13,7 @@ from fivesentences.study.study import Study
 
 
 def notes_on_judges(study: Study, scale: Scale, agreements: Agreements, phis: Sequence[str]) -> list[str]:
-    """A note on each judge of a scale: what the score is, and how many pairs and images there are."""
+    """Describe each judge of a scale: its score, and the number of pairs and images."""
     notes = []
     for judge in scale.judges:
         lines = agreements.of(judge.judge, phis)
@@ -30,12 +30,12 @@ def notes_on_judges(study: Study, scale: Scale, agreements: Agreements, phis: Se
 
 
 def notes_on_phi(agreements: Sequence[Any]) -> list[str]:
-    """Where idf was counted and where SPICE's tuples came from."""
+    """Say where idf was counted and where SPICE's tuples came from."""
     idf = unique(one.idf_corpus for one in agreements if one.idf_corpus)
     tuples = unique(one.tuples for one in agreements if one.tuples)
     return [f"Counts behind idf: {corpus}." for corpus in idf] + [f"SPICE’s tuples: {source}." for source in tuples]
 
 
 def note_without_judges(scale: Scale) -> list[str]:
-    """A note if no judge rates the pairs of this scale."""
+    """Say so if no judge rates pairs at this scale."""
     return [] if scale.judges else [f"Nobody judges at the scale {scale.scale}."]

@@ -14,7 +14,7 @@ PARTS: tuple[Part, ...] = ("dataset", "model", "loss", "fraction", "inference")
 
 
 def label_of(study: Study, part: Part, value: Any) -> str:
-    """What a study calls a dataset, model, loss or inference method; a fraction is shown in percent."""
+    """Name a dataset, model, loss or inference method as the study does; a fraction in percent."""
     if part == "fraction":
         return f"{value:.0%}"
     if part == "loss" and not value:
@@ -23,22 +23,22 @@ def label_of(study: Study, part: Part, value: Any) -> str:
 
 
 def loss_in_words(study: Study, loss: str) -> str:
-    """What a study calls a loss, for a sentence: without the plus sign of what is added to the triplet."""
+    """Name a loss for a sentence, without the plus sign of what is added to the triplet."""
     return study.label_of(loss).lstrip("+ ")
 
 
 def phi_label(study: Study, phi: str) -> str:
-    """What a study calls a phi."""
+    """Name a phi as the study does."""
     return study.label_of(phi, phi_in_words(phi))
 
 
 def line_labels(rows: Sequence[Row], study: Study) -> list[str]:
-    """What the lines of a figure, one per row, are called: by what tells the rows apart, inference methods included."""
+    """Name the lines of a figure, one per row, by what tells the rows apart, inference methods included."""
     return labels_of_settings([{part: getattr(row, part) for part in PARTS} for row in rows], study)
 
 
 def labels_of_settings(settings: Sequence[Mapping[Part, Any]], study: Study) -> list[str]:
-    """What settings are called: by model, loss, fraction and so on, whichever tell them apart; by loss if none does."""
+    """Name settings by whatever tells them apart (model, loss, fraction, ...); by loss if nothing does."""
     telling = [part for part in PARTS if len({one.get(part) for one in settings}) > 1] or ["loss"]
     labels = (", ".join(label_of(study, part, one[part]) for part in telling) for one in settings)
     return [label.replace(", + ", " + ") for label in labels]  # "VSE++ + SAM"

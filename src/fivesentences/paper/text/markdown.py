@@ -16,11 +16,11 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def escape_markdown(text: str) -> str:
-    """Text on one line, with everything escaped that GitHub would not show as it is in a table or a paragraph."""
+    """Put a text on one line, and escape what GitHub would not show as it is in a table or paragraph."""
     escaped = _SIGNS.sub(r"\\\g<0>", visible(_WHITE.sub(" ", text)))
     return _ENTITY.sub("&amp;", _BEGINNING.sub(r"\1\\", escaped)).replace("<", "&lt;")
 
 
 def piped(cells: Iterable[str]) -> str:
-    """One line of a table, from cells that are Markdown already."""
+    """Join cells, which are Markdown already, to a line of a table."""
     return "| " + " | ".join(cells) + " |"

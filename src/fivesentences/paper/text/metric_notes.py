@@ -8,7 +8,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.paper.numbers.results import Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
-from fivesentences.paper.text.names import INFERENCES, capitalised, listed, phi_in_words, unique
+from fivesentences.paper.text.names import INFERENCES, capitalised, listed, note_naming, phi_in_words, unique
 from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
 from fivesentences.study.study import Study
@@ -24,7 +24,7 @@ def notes_on_metrics(
     rows: Sequence[Row],
     results: Results,
 ) -> list[str]:
-    """How the numbers of each kind of metric are computed, and with which phi.
+    """Explain how the numbers of each kind of metric are computed, and with which phi.
 
     Args:
         columns: All columns of a table; those that the scale cannot fill are named.
@@ -55,10 +55,9 @@ def notes_on_metrics(
             "N₁ of an item is the number of queries whose nearest item it is. Columns 0 to ≥ 10: percent of the "
             "items of the gallery (captions for image queries, images for caption queries)."
         )
-    if dropped := unique(column.phi for column in columns if column.phi is not None and column.phi not in scale.phis):
-        named = ", ".join(phi_label(study, phi) for phi in dropped)
-        notes.append(f"Columns left out at the scale {scale.scale}, which does not evaluate with their φ: {named}.")
-    return notes
+    absent = f"Columns left out at the scale {scale.scale}, which does not evaluate with their φ"
+    dropped = (column.phi for column in columns if column.phi is not None and column.phi not in scale.phis)
+    return notes + note_naming(absent, (phi_label(study, phi) for phi in dropped))
 
 
 def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting | None, scale: Scale) -> list[str]:
@@ -77,7 +76,7 @@ def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting
 
 
 def notes_on_inference(methods: Sequence[str]) -> list[str]:
-    """Which inference methods need all queries together."""
+    """Name the inference methods that need all queries together."""
     transductive = [INFERENCES[method] for method in methods if method != "naive"]
     if not transductive:
         return []

@@ -49,13 +49,13 @@ DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 
 
 def metric_in_words(phi: str) -> str:
-    """``CIDEr`` for ``cider-ptb``; a metric that is not known here keeps its name."""
+    """Return ``CIDEr`` for ``cider-ptb``; an unknown metric keeps its name."""
     metric = phi.split("-")[0]
     return METRICS.get(metric, metric)
 
 
 def tokens_in_words(phi: str) -> str:
-    """``PTB`` for ``cider-ptb``, ``whitespace`` for ``cider``; empty for a metric that does not split words itself."""
+    """Return ``PTB`` for ``cider-ptb``, ``whitespace`` for ``cider``; empty for a metric that does not split words."""
     name, _, tokenisation = phi.partition("-")
     metric = SEMANTIC_METRICS.get(name)
     if not tokenisation and metric is not None and metric.tokenised:
@@ -64,14 +64,14 @@ def tokens_in_words(phi: str) -> str:
 
 
 def phi_in_words(phi: str) -> str:
-    """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
+    """Return ``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
     if "+" in phi:
         return f"mean of {listed([phi_in_words(one) for one in phi.split('+')])}"
     return with_details(metric_in_words(phi), f"{tokens_in_words(phi)} tokens" if "-" in phi else "")
 
 
 def unique(items: Iterable[Key]) -> list[Key]:
-    """Each item once, in the order of first occurrence."""
+    """Return each item once, in the order of first occurrence."""
     return list(dict.fromkeys(items))
 
 
@@ -84,16 +84,22 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join names: ``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def note_naming(sentence: str, names: Iterable[str], comma: str = ", ") -> list[str]:
+    """Return the sentence with each name once after a colon; nothing if there are no names."""
+    named = comma.join(unique(names))
+    return [f"{sentence}: {named}."] if named else []
+
+
 def with_details(name: str, *details: str | None) -> str:
-    """``name (detail, other)``, without the details that are empty."""
+    """Return ``name (detail, other)`` without empty details."""
     named = ", ".join(filter(None, details))
     return f"{name} ({named})" if named else name
 
 
 def capitalised(text: str) -> str:
-    """A text with its first letter in upper case."""
+    """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]

@@ -6,10 +6,10 @@ MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 
 def number(value: float | None, decimals: int) -> str:
-    """A number as shown; empty where there is none."""
+    """Format a number; empty for None."""
     return "" if value is None else f"{value:z.{decimals}f}".replace("-", MINUS)
 
 
 def signed(value: float | None, decimals: int) -> str:
-    """A difference as shown, with its sign; empty where there is none."""
+    """Format a difference with its sign; empty for None."""
     return "" if value is None else f"{value:+.{decimals}f}".replace("-", MINUS)

@@ -6,17 +6,18 @@ from collections.abc import Iterable
 
 from fivesentences.config.scales import Scale
 from fivesentences.paper.numbers.phi_statistics import PhiStatistics
-from fivesentences.paper.text.names import phi_in_words, unique
+from fivesentences.paper.text.names import note_naming, phi_in_words, unique
 
 
 def note_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:
-    """Which of the phi of a table or figure a scale leaves out."""
-    left_out = unique(phi_in_words(phi) for phi in phis if not scale.shows(phi))
-    return [f"Left out at the scale {scale.scale}: {', '.join(left_out)}."] if left_out else []
+    """Name the phi of a table or figure that a scale leaves out."""
+    return note_naming(
+        f"Left out at the scale {scale.scale}", (phi_in_words(phi) for phi in phis if not scale.shows(phi))
+    )
 
 
 def notes_on_tuples(statistics: PhiStatistics) -> list[str]:
-    """Where SPICE's tuples of each dataset came from."""
+    """Say where SPICE's tuples of each dataset came from."""
     return unique(
         f"SPICE’s tuples of {found['dataset']}: {source}."
         for found in statistics.datasets

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from fivesentences.config.scales import Scale
 from fivesentences.encoders.spec import PLACE
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
-from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, unique
+from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, note_naming, unique
 from fivesentences.study.exhibits import PublishedSetting
-from fivesentences.study.expand import Row
+from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
 Seeds = tuple[int, ...]
+AnyRow = TypeVar("AnyRow", Row, SubspaceRow)
 
 
 def notes_on_data(
     study: Study, rows: Sequence[Row], results: Results, shown: str = "Mean ± sample standard deviation"
 ) -> list[str]:
-    """Datasets, galleries, ensembles, seeds and the tie rule behind the rows that are made; nothing if none is.
+    """Describe datasets, galleries, ensembles, seeds and the tie rule of the rows that are made; nothing if none is.
 
     Args:
         study: The study of the table or figure.
@@ -84,7 +87,7 @@ def _on_encoders(rows: Sequence[Row], study: Study) -> list[str]:
 
 
 def _features_of(rows: Sequence[Row], study: Study) -> str:
-    """What the models of a role read; which model reads what, where they read different features."""
+    """Name the features that the models of a role read, and which model reads which if they differ."""
     members = [(row, member) for row in rows for run in row.runs for member in members_of(run)]
     readers = grouped(members, lambda one: f"{one[1].features.stem} ({PREPARED[one[1].features.prepare]})")
     if len(readers) == 1:
@@ -99,7 +102,7 @@ def notes_on_beside(
     results: Results,
     published: Mapping[str, PublishedRow],
 ) -> list[str]:
-    """Which published values stand below rows of ours, and whether differences are taken.
+    """Say which published values stand below rows of ours, and whether differences are taken.
 
     Args:
         rows: The rows that are made.
@@ -125,7 +128,7 @@ def notes_on_beside(
 
 
 def note_on_published_only(rows: Sequence[PublishedRow], setting: PublishedSetting | None) -> list[str]:
-    """Which published rows stand in a table without a row of ours."""
+    """Name the published rows that stand in a table without a row of ours."""
     if not rows:
         return []
     galleries = ", ".join(unique(row.gallery for row in rows))
@@ -139,39 +142,37 @@ def note_on_published_only(rows: Sequence[PublishedRow], setting: PublishedSetti
 
 
 def _published_features(setting: PublishedSetting | None, read: Iterable[tuple[str, str | None]]) -> str:
-    """The features that the paper's models read, for some (role, features of the row)."""
+    """Name the features that the paper's models read, for some (role, features of the row)."""
     return listed(unique(str(setting.features_of(*one)) for one in read)) + " features" if setting else ""
 
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
-    """The roles that nobody plays, and what the scale has no time for."""
-    notes = []
-    for role in unique(row.role for row in rows if row.left_out == "role"):
-        count = sum(row.role == role for row in rows)
-        notes.append(
-            f"No dataset plays the role of {study.label_of(role)} at the scale {scale.scale}: "
-            f"its {count} row{'s are' if count != 1 else ' is'} left out."
-        )
+    """Name the roles that no dataset plays, and what the scale leaves out to save time."""
     saved = f"left out at the scale {scale.scale} to save time"
-    reasons: list[tuple[str, str, str, Callable[[Row], str]]] = [
-        ("loss", capitalised(saved), "; ", lambda row: loss_in_words(study, row.loss)),
-        ("inference", f"Inference methods {saved}", ", ", lambda row: INFERENCES[row.inference]),
-        ("fraction", f"Training fractions {saved}", ", ", lambda row: f"{100 * row.fraction:g}%"),
-        (
-            "features",
-            f"Rows left out at the scale {scale.scale}, which does not have their features",
-            ", ",
-            lambda row: study.label_of(str(row.features)),
-        ),
+    absent = f"Rows left out at the scale {scale.scale}, which does not have their features"
+    lost = defaultdict(list, grouped(rows, lambda row: row.left_out))
+    return [
+        *notes_on_roles(rows, "No dataset plays", scale.scale, study),
+        *note_naming(capitalised(saved), (loss_in_words(study, row.loss) for row in lost["loss"]), "; "),
+        *note_naming(f"Inference methods {saved}", (INFERENCES[row.inference] for row in lost["inference"])),
+        *note_naming(f"Training fractions {saved}", (f"{100 * row.fraction:g}%" for row in lost["fraction"])),
+        *note_naming(absent, (study.label_of(str(row.features)) for row in lost["features"])),
+        *_on_cells(study, scale, rows),
     ]
-    for reason, sentence, comma, words in reasons:
-        if named := unique(words(row) for row in rows if row.left_out == reason):
-            notes.append(f"{sentence}: {comma.join(named)}.")
-    return notes + _on_cells(study, scale, rows)
+
+
+def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: str, study: Study) -> list[str]:
+    """Name the roles that nobody plays, such as ``No dataset plays``, with the number of their rows."""
+    absent = grouped((row for row in rows if row.left_out == "role"), lambda row: row.role)
+    return [
+        f"{nobody} the role of {study.label_of(role)} at the scale {scale}: its {len(some)} "
+        f"row{'s are' if len(some) != 1 else ' is'} left out."
+        for role, some in absent.items()
+    ]
 
 
 def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
-    """Which rows only the target `complete` makes: by model and part of the training captions, with their losses."""
+    """Name the rows that only the target `complete` makes: by model and part of the training captions."""
     wanted = [row for row in rows if row.left_out in (None, "cell")]
     left_out = [row for row in wanted if row.left_out == "cell"]
     models = []
@@ -189,7 +190,7 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
 
 
 def training_in_words(epochs: int | None, one_caption_per_image: bool | None) -> list[str]:
-    """What a row says of its training beside its captions: ``60 epochs``, ``one caption per image in a batch``."""
+    """Word the training of a row beside its captions: ``60 epochs``, ``one caption per image in a batch``."""
     words = [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
     if one_caption_per_image is not None:
         words.append("one caption per image in a batch" if one_caption_per_image else "any captions in a batch")
@@ -197,7 +198,7 @@ def training_in_words(epochs: int | None, one_caption_per_image: bool | None) ->
 
 
 def _part_in_words(row: Row) -> str:
-    """Which training captions a row has, and what it says of its training, such as ``10%, 60 epochs``."""
+    """Word the training captions of a row, and its training if it says so, such as ``10%, 60 epochs``."""
     part = f"{100 * row.fraction:g}%"
     if row.captions_per_image is not None:
         captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
@@ -206,7 +207,7 @@ def _part_in_words(row: Row) -> str:
 
 
 def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
-    """Which rows were trained with which seeds: by training fraction if that tells, or by model and fraction.
+    """Say which rows were trained with which seeds: by training fraction if that tells, or by model and fraction.
 
     All other rows, where rows are called so, are the last ones.
     """
@@ -215,7 +216,7 @@ def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
         return dict.fromkeys(rows_with, "")
 
     def told_apart(words: Callable[[Row], str]) -> tuple[dict[Seeds, list[str]], bool]:
-        """Words for the rows with each seeds, and whether no word stands with two sets of seeds."""
+        """Word the rows of each set of seeds, and tell whether no word stands for two sets."""
         names = {seeds: unique(map(words, some)) for seeds, some in rows_with.items()}
         return names, len({name for some in names.values() for name in some}) == sum(map(len, names.values()))
 

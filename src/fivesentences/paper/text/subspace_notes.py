@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from fivesentences.config.documents import Prepare, Selection
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.paper.text.names import grouped, listed, unique
+from fivesentences.paper.text.names import grouped, listed, note_naming, unique
 from fivesentences.paper.text.numbers import number
-from fivesentences.paper.text.run_notes import FEW
+from fivesentences.paper.text.run_notes import FEW, notes_on_roles
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
 from fivesentences.study.expand import SubspaceRow
 from fivesentences.study.study import Study
@@ -30,25 +30,25 @@ DIVISORS = {
 
 
 def epoch_of(row: SubspaceRow) -> str:
-    """Which epoch's weights a row reads; empty for a method without epochs."""
+    """Name the epoch whose weights a row reads; empty for a method without epochs."""
     return EPOCHS[row.selection] if row.spec.iterative else ""
 
 
 def place_of(row: SubspaceRow, study: Study) -> str:
-    """Documents and division of a row, such as ``Scenes in the role of Wikipedia, split as in the paper``."""
+    """Name documents and division of a row, such as ``Scenes in the role of Wikipedia, split as in the paper``."""
     documents, role = study.label_of(row.documents or row.role), study.label_of(row.role)
     played = "" if documents.startswith(role) else f" in the role of {role}"
     return f"{documents}{played}, {study.label_of(row.division)}"
 
 
 def same_epoch(rows: Iterable[SubspaceRow]) -> str | None:
-    """The epoch that all rows with epochs read; empty if none has epochs, None if they differ."""
+    """Name the epoch that all rows with epochs read; empty if none has epochs, None if they differ."""
     found = unique(epoch for row in rows if (epoch := epoch_of(row)))
     return None if len(found) > 1 else "".join(found)
 
 
 def notes_on_divisions(rows: Sequence[SubspaceRow], results: SubspaceResults, study: Study) -> list[str]:
-    """Sizes of the parts of each division, and what a random ranking would reach there."""
+    """Give the sizes of the parts of each division, and what a random ranking would reach there."""
     notes = []
     for where, some in grouped(rows, lambda row: place_of(row, study)).items():
         sizes = unique(results.sizes(run.name) for row in some for run in row.runs)
@@ -62,7 +62,7 @@ def notes_on_divisions(rows: Sequence[SubspaceRow], results: SubspaceResults, st
 
 
 def notes_on_inputs(rows: Sequence[SubspaceRow], study: Study) -> list[str]:
-    """How vectors of images and texts become inputs, where methods do not say it themselves."""
+    """Say how vectors of images and texts become inputs, unless the method says it."""
     runs = [row.runs[0] for row in rows if row.spec.inputs is None]
     said = {study.label_of(run.documents): f"images {PREPARED[run.image]}, texts {PREPARED[run.text]}" for run in runs}
     inputs = "; ".join(f"{documents}: {how}" for documents, how in said.items())
@@ -70,7 +70,7 @@ def notes_on_inputs(rows: Sequence[SubspaceRow], study: Study) -> list[str]:
 
 
 def notes_on_measures(measures: Sequence[SubspaceMeasure]) -> list[str]:
-    """How mAP is defined and divided."""
+    """Explain how mAP is defined and divided."""
     return [
         "Average precision as a fraction, by cosine similarity; every item of the query’s category is relevant, and "
         "equal similarities are ordered by index, lower first.",
@@ -79,7 +79,7 @@ def notes_on_measures(measures: Sequence[SubspaceMeasure]) -> list[str]:
 
 
 def notes_on_subspace_seeds(rows: Sequence[SubspaceRow]) -> list[str]:
-    """How many seeds stand behind means, and which."""
+    """Say which seeds stand behind the means."""
     rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
     most = max(rows_with, key=lambda seeds: len(rows_with[seeds]))
     notes = []
@@ -96,7 +96,7 @@ def notes_on_subspace_seeds(rows: Sequence[SubspaceRow]) -> list[str]:
 
 
 def note_on_seeds(made: Sequence[SubspaceRow], shown: str, alone: str) -> str:
-    """Which seeds stand behind what is shown.
+    """Say which seeds stand behind what is shown.
 
     Args:
         made: Rows with runs.
@@ -117,7 +117,7 @@ def notes_on_published(
     setting: PublishedSubspaces | None,
     study: Study,
 ) -> list[str]:
-    """Which published values are shown, and whether they may be compared.
+    """Say which published values are shown, and whether they may be compared.
 
     Args:
         beside: Rows of ours with the published rows beside them.
@@ -143,18 +143,11 @@ def notes_on_published(
 
 
 def notes_on_left_out(rows: Sequence[SubspaceRow], scale: str, study: Study) -> list[str]:
-    """The roles that nobody plays, divisions that documents do not have, and methods that the scale does not make."""
-    notes = []
-    for role in unique(row.role for row in rows if row.left_out == "role"):
-        count = sum(row.role == role for row in rows)
-        notes.append(
-            f"No documents play the role of {study.label_of(role)} at the scale {scale}: "
-            f"its {count} row{'s are' if count != 1 else ' is'} left out."
-        )
-    divisions = unique(place_of(row, study) for row in rows if row.left_out == "division")
-    if divisions:
-        notes.append(f"Left out at the scale {scale}, which does not have these divisions: {'; '.join(divisions)}.")
-    methods = unique(row.label for row in rows if row.left_out == "method")
-    if methods:
-        notes.append(f"Left out at the scale {scale} to save time: {'; '.join(methods)}.")
-    return notes
+    """Name the roles that no documents play, missing divisions, and methods that the scale leaves out."""
+    absent = f"Left out at the scale {scale}, which does not have these divisions"
+    saved = f"Left out at the scale {scale} to save time"
+    return [
+        *notes_on_roles(rows, "No documents play", scale, study),
+        *note_naming(absent, (place_of(row, study) for row in rows if row.left_out == "division"), "; "),
+        *note_naming(saved, (row.label for row in rows if row.left_out == "method"), "; "),
+    ]

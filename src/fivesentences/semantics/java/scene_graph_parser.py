@@ -21,8 +21,7 @@ from fivesentences.console import track
 from fivesentences.errors import InputError
 from fivesentences.machine import processors
 from fivesentences.semantics.java import jars
-from fivesentences.semantics.java.jvm import OUT_OF_MEMORY
-from fivesentences.semantics.java.parser_worker import words_in
+from fivesentences.semantics.java.ptb_tokenizer import words_in
 from fivesentences.semantics.tuples import RawTuple, tuples_parsed_before
 from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import locked, replacing
@@ -124,10 +123,8 @@ def parse_captions(
             journal.unlink()  # no caption is in it
         raise
     except OSError as error:
-        raise InputError(
-            f"{out} cannot be written ({error.strerror or error}); make room and run again: what was parsed is kept in "
-            f"{journal.name}."
-        ) from None
+        cure = f"make room and run again: what was parsed is kept in {journal.name}"
+        raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
     journal.unlink(missing_ok=True)
 
 
@@ -147,11 +144,11 @@ def _journalled(file: IO[bytes]) -> dict[str, RawTuples]:
     """Read the captions of a journal, except those that a kill left half-written or that another parser wrote."""
     file.seek(0)
     head, *lines = file.read().split(b"\n")
+    found: dict[str, RawTuples] = {}
     if head + b"\n" != _line(made_by=made_by()):
         file.truncate(0)
         file.write(_line(made_by=made_by()))
-        return {}
-    found: dict[str, RawTuples] = {}
+        return found
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             entry = json.loads(line)
@@ -172,9 +169,10 @@ def _parsed(
     for text in texts:
         # A text cannot have more words than characters.
         if len(text) > LONGEST_CAPTION and (words := words_in(text)) > LONGEST_CAPTION:
+            shown = " ".join(text.split())[:57]
             raise InputError(
-                f"the caption '{' '.join(text.split())[:57]}...' has {words} words and punctuation marks; at most "
-                f"{LONGEST_CAPTION} can be parsed (time and memory grow steeply): shorten it or leave it out."
+                f"the caption '{shown}...' has {words} words and punctuation marks; at most {LONGEST_CAPTION} can be "
+                "parsed: shorten it or leave it out."
             )
     if not texts:
         return
@@ -209,19 +207,12 @@ def _parsed(
             child.stdout.close()
         if status or left:
             complaints.seek(0)
-            raise _why(status, complaints.read().decode("utf-8", "replace"), memory_mb)
-
-
-def _why(status: int, message: str, memory_mb: int) -> InputError:
-    """Return the error of a child that ended without one of its own."""
-    if status == OUT_OF_MEMORY or "OutOfMemoryError" in message:
-        return InputError(
-            f"the parser ran out of memory: {memory_mb} MB of Java heap were not enough",
-            cure="pass a larger memory_mb, or shorten the longest captions",
-        )
-    last = message.strip().splitlines()[-1].rstrip(".") if message.strip() else "no message"
-    ended = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    return InputError(
-        f"the parser {ended} ({last})",
-        cure="if nobody ended it, free memory or pass another memory_mb, and run again",
-    )
+            said = complaints.read().decode("utf-8", "replace").strip()
+            if status == jars.OUT_OF_MEMORY or "OutOfMemoryError" in said:
+                why = f"the parser ran out of memory: {memory_mb} MB of Java heap were not enough"
+                raise InputError(why, cure="pass a larger memory_mb, or shorten the longest captions")
+            last = said.splitlines()[-1].rstrip(".") if said else "no message"
+            ended = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+            raise InputError(
+                f"the parser {ended} ({last})", cure="free memory or pass another memory_mb, and run again"
+            )

@@ -7,11 +7,11 @@ from fivesentences.corpus import Corpus, training_part
 from fivesentences.semantics.java import parse_captions
 
 with log_to(snakemake.log[0]):
-    split = Corpus.read(snakemake.input.corpus).split(snakemake.params.split)
-    some = split if snakemake.params.part is None else training_part(split, *snakemake.params.part)
+    corpus, part = Corpus.read(snakemake.input.corpus), snakemake.params.get("part")
+    captions = corpus.split(snakemake.wildcards.split) if part is None else training_part(corpus.split("train"), *part)
     out = Path(snakemake.output.tuples)
     parse_captions(
-        some.captions,
+        captions.captions,
         out,
         threads=snakemake.threads,
         mirror=Path(snakemake.params.mirror) if snakemake.params.mirror else None,
