@@ -65,6 +65,11 @@ class InputError(ValueError):
         super().__init__(visible(f"{place}{what}{end}"))
 
 
+def reason_of(error: BaseException) -> str:
+    """Return the first line of another library's message, or the type of its exception if it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+
+
 class InputErrors(InputError):
     """Several mistakes, one sentence per line."""
 

@@ -13,7 +13,6 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import read
 from fivesentences.corpus import fetch
 from fivesentences.corpus.catalogue import files_to_read
-from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
 CATALOGUE = read(Catalogue, Path(__file__).parents[2] / "config" / "datasets.yaml")
@@ -38,13 +37,6 @@ def test_an_excerpt_stands_in_only_for_splits_that_it_holds_and_where_the_whole_
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
     assert files_to_read(CATALOGUE, "coco", "captions", splits, [tmp_path]) == [expected]
-
-
-def test_a_kind_picks_files_by_the_beginning_of_their_names():
-    assert files_to_read(CATALOGUE, "coco", "photographs") == ["coco/train2014.zip", "coco/val2014.zip"]
-    assert files_to_read(CATALOGUE, "flickr8k", "text") == ["flickr8k/Flickr8k_text.zip"]
-    with pytest.raises(InputError, match=r"datasets\.mine is not in"):
-        files_to_read(CATALOGUE, "mine", "text")
 
 
 def test_every_file_has_a_path_of_its_own_and_a_way_to_get_it():

@@ -278,11 +278,6 @@ def test_a_pipe_in_a_mirror_is_refused_and_not_waited_for(make_mirror, tmp_path,
     assert not left_in(tmp_path / "data")
 
 
-def test_what_a_mirror_lacks_comes_from_the_host(host, tmp_path):
-    (tmp_path / "mirror").mkdir()
-    assert get(entry(host.url, SHA), tmp_path / "data", tmp_path / "mirror").read_bytes() == DATA
-
-
 def test_a_path_that_leaves_the_data_folder_and_an_unknown_file_are_refused(tmp_path):
     with pytest.raises(InputError, match="would leave the folder"):
         get(entry(None, path="../x"), tmp_path / "data")

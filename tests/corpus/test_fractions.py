@@ -48,18 +48,17 @@ def test_the_whole_is_the_whole(draw):
 
 
 @pytest.mark.parametrize(
-    ("fraction", "draw", "sentence"),
+    ("fraction", "sentence"),
     [
-        (25, "first", "fraction is 25; a fraction lies in (0, 1]. Did you mean 0.25?"),
-        (0.0, "first", "fraction is 0.0; a fraction lies in (0, 1]."),
-        (float("nan"), "first", "fraction is nan; a fraction lies in (0, 1]."),
-        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) leaves nothing; take a larger one."),
-        (0.5, "random", "draw is 'random'; it must be 'first' or 'seeded'."),
+        (25, "fraction is 25; a fraction lies in (0, 1]. Did you mean 0.25?"),
+        (0.0, "fraction is 0.0; a fraction lies in (0, 1]."),
+        (float("nan"), "fraction is nan; a fraction lies in (0, 1]."),
+        (0.001, "fraction 0.001 of 'many' (5 images and 25 captions) leaves nothing; take a larger one."),
     ],
 )
-def test_a_wrong_fraction_is_one_sentence(fraction, draw, sentence):
+def test_a_wrong_fraction_is_one_sentence(fraction, sentence):
     with pytest.raises(InputError) as error:
-        take_fraction(corpus(5), fraction, draw=draw)
+        take_fraction(corpus(5), fraction)
     assert str(error.value) == sentence
 
 

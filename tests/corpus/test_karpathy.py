@@ -132,21 +132,6 @@ def test_a_damaged_dataset_is_one_sentence(tmp_path, refused, change, sentence):
         load_karpathy(json_file(tmp_path / "dataset.json", content), "coco")
 
 
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (lambda data: data[: len(data) // 2], r"^dataset.json: line 1, column \d+ is not JSON"),
-        (lambda data: data.replace(b"two", b"tw\xf6"), r"^dataset.json: byte \d+ \(line 1\) is not UTF-8"),
-        (lambda data: b"[1]", "^dataset.json: there is no list 'images'"),
-    ],
-)
-def test_another_file_is_one_sentence(tmp_path, damage, sentence):
-    path = json_file(tmp_path / "dataset.json")
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(InputError, match=sentence):
-        load_karpathy(path, "coco")
-
-
 @pytest.mark.data
 def test_flickr30k_has_29000_1014_1000_images_of_five_captions(mirror):
     corpus = load_karpathy(mirror / "flickr30k" / "flickr30k.zip", "flickr30k")

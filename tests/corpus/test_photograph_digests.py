@@ -26,16 +26,11 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def settled(monkeypatch):
-    """As if every file had been written long before."""
-    monkeypatch.setattr(photograph_digests, "SETTLED", -3_600_000_000_000)
-
-
-@pytest.fixture
 def hashed(monkeypatch):
-    """The names of the files whose bytes are read."""
+    """The names of the files whose bytes are read; every file looks as if it had been written long before."""
     names, real = [], photograph_digests.sha256_of
     monkeypatch.setattr(photograph_digests, "sha256_of", lambda path: names.append(path.name) or real(path))
+    monkeypatch.setattr(photograph_digests, "SETTLED", -3_600_000_000_000)
     return names
 
 
@@ -44,7 +39,6 @@ def test_touched_recopied_and_other_files_change_nothing(folder, tmp_path):
     for path in folder.rglob("*"):
         os.utime(path, ns=(LONG_AGO, LONG_AGO))
     (folder / "notes.txt").write_text("other notes")
-    assert identify(folder) == before
     shutil.move(folder, tmp_path / "old")
     shutil.copytree(tmp_path / "old", folder)
     assert identify(folder) == before
@@ -58,14 +52,9 @@ def test_an_edit_changes_the_content_and_a_name_changes_both(folder):
     (folder / "d.jpg").write_bytes(b"new")
     added = identify(folder)
     assert added.names != before.names and added.content != edited.content
-    (folder / "d.jpg").unlink()
-    (folder / "a.jpg").write_bytes(b"a.jpg" * 10)
-    assert identify(folder) == before
-    (folder / "a.jpg").rename(folder / "z.jpg")
-    assert identify(folder).names != before.names
 
 
-def test_unchanged_photographs_are_not_read_again(folder, tmp_path, settled, hashed):
+def test_unchanged_photographs_are_not_read_again(folder, tmp_path, hashed):
     memory = tmp_path / "results" / "memory.json"
     before = identify(folder, memory)
     assert sorted(hashed) == ["a.jpg", "b.PNG", "c.jpg"]
@@ -75,21 +64,18 @@ def test_unchanged_photographs_are_not_read_again(folder, tmp_path, settled, has
     status = (folder / "a.jpg").stat()
     (folder / "a.jpg").write_bytes(b"gpj.a" * 10)
     os.utime(folder / "a.jpg", ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert identify(folder, memory).content != before.content
-    assert hashed == ["a.jpg"]
+    assert identify(folder, memory).content != before.content and hashed == ["a.jpg"]
 
 
-def test_a_file_that_is_younger_than_the_clocks_tick_is_read_again(folder, tmp_path, hashed):
-    identify(folder, tmp_path / "memory.json")
-    hashed.clear()
-    identify(folder, tmp_path / "memory.json")
-    assert len(hashed) == 3
+def test_a_file_that_is_younger_than_the_clocks_tick_is_read_again(folder, tmp_path, hashed, monkeypatch):
+    monkeypatch.setattr(photograph_digests, "SETTLED", 2_000_000_000)
+    for _ in range(2):
+        identify(folder, tmp_path / "memory.json")
+    assert len(hashed) == 6
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"format": 0, "files": {}}', '{"format": 1, "files": {"a.jpg": 3}}']
-)
-def test_a_damaged_memory_is_forgotten(folder, tmp_path, settled, content):
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 0, "files": {}}', '{"format": 1, "files": {"a.jpg": 3}}'])
+def test_a_damaged_memory_is_forgotten(folder, tmp_path, hashed, content):
     (tmp_path / "memory.json").write_text(content)
     assert identify(folder, tmp_path / "memory.json") == identify(folder)
     assert len(json.loads((tmp_path / "memory.json").read_text())["files"]) == 3
@@ -107,8 +93,6 @@ def test_an_archive_is_known_by_the_checksums_inside(folder, tmp_path):
     (folder / "a.jpg").write_bytes(b"edited")
     edited = packed("three.zip", zipfile.ZIP_STORED)
     assert edited.names == stored.names and edited.content != stored.content
-
-
-def test_a_place_without_photographs_is_one_sentence(tmp_path):
+    (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="contains no photographs"):
-        identify(tmp_path)
+        identify(tmp_path / "none")

@@ -75,15 +75,6 @@ def test_sizes_are_those_of_the_splits(tmp_path):
         CorpusSizes.read(tmp_path / "other.parquet")
 
 
-def test_how_it_was_read_is_written_with_it(tmp_path):
-    read_as = {"order": "released", "captions_per_image": 5}
-    Corpus("mine", table(), read_as).write(tmp_path / "mine.parquet")
-    label = json.loads(pq.read_schema(tmp_path / "mine.parquet").metadata[b"fivesentences.corpus"])
-    assert label == {"format": 1, "name": "mine", "read_as": read_as}
-    again = Corpus.read(tmp_path / "mine.parquet")
-    assert again.read_as == read_as and again.split("train").read_as == {}
-
-
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [

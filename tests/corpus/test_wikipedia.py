@@ -1,44 +1,51 @@
-"""SVCL's Wikipedia, on small files of its layout and on the real ones."""
+"""SVCL's Wikipedia, its features and its own archive: on small files of its layout, and on the real ones."""
 
 from __future__ import annotations
 
+import contextlib
+import time
+import xml.etree.ElementTree as ElementTree
+import zipfile
 from collections import Counter
+from xml.sax.saxutils import escape
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
-from fivesentences.config.documents import DivisionSpec
+from fivesentences.config.documents import DivisionSpec, WikipediaDocuments
 from fivesentences.corpus.divisions import divide
-from fivesentences.corpus.wikipedia import load_wikipedia
+from fivesentences.corpus.loading_documents import load_documents
+from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.wikipedia import load_wikipedia_articles
+from fivesentences.errors import InputError
 
-LISTS = {
-    "train": "a1-1\timg1\t2\na1-2.3\timg2\t1\nb2-1\timg1\t2\n",
-    "test": "a1-1\timg3\t1\nc3\timg4\t2\n",
-}
-CATEGORIES = "art\nbiology\n"
+TRAIN, TEST = "a1-1\timg1\t2\na1-2.3\timg2\t1\nb2-1\timg1\t2\n", "a1-1\timg3\t1\nc3\timg4\t2\n"
+SIZES = {"I_tr": (3, 4), "T_tr": (3, 2), "I_te": (2, 4), "T_te": (2, 2)}
+SPEC = WikipediaDocuments(loader="wikipedia", divisions={"printed": {"validation": 1, "test": 1}})
 
 
 @pytest.fixture
-def files(tmp_path):
-    """The four files, with other matrices or texts."""
+def load(tmp_path):
+    """Writes the four files, with other matrices or texts, and reads them."""
 
-    def files(train=LISTS["train"], test=LISTS["test"], categories=CATEGORIES, **changes):
+    def load(train=TRAIN, test=TEST, raw=None, **changes):
         rng = np.random.default_rng(0)
-        sizes = {"I_tr": (3, 4), "T_tr": (3, 2), "I_te": (2, 4), "T_te": (2, 2)}
-        matrices = {name: rng.random(size) for name, size in sizes.items()} | changes
+        matrices = {name: rng.random(size) for name, size in SIZES.items()} | changes
         savemat(tmp_path / "raw.mat", {name: value for name, value in matrices.items() if value is not None})
-        for name, text in (("train", train), ("test", test), ("categories", categories)):
+        if raw is not None:
+            (tmp_path / "raw.mat").write_bytes(raw)
+        for name, text in (("train_list", train), ("test_list", test), ("categories", "art\nbiology\n")):
             (tmp_path / name).write_text(text)
-        return [tmp_path / name for name in ("raw.mat", "train", "test", "categories")], matrices
+        files = {name: tmp_path / name for name in ("train_list", "test_list", "categories")}
+        return load_documents(SPEC, files | {"features": tmp_path / "raw.mat"}), matrices
 
-    return files
+    return load
 
 
-def test_rows_of_lists_and_matrices_belong_together(files):
-    paths, matrices = files()
-    loaded = load_wikipedia(*paths)
+def test_rows_of_lists_and_matrices_belong_together(load):
+    loaded, matrices = load()
     documents = loaded.documents
     assert documents.ids == ("a1-1", "a1-2.3", "b2-1", "a1-1#2", "c3")
     assert documents.articles == ("a1", "a1", "b2", "a1", "c3")
@@ -59,33 +66,24 @@ def test_rows_of_lists_and_matrices_belong_together(files):
         ({"I_te": {"a": 1}}, "I_te is"),
         ({"I_te": np.ones((2, 4)) * 1j}, "complex128"),
         ({"I_te": csc_matrix((200_000, 200_000))}, "I_te is too large"),  # 298 GB if it were filled
-        ({"train": LISTS["train"].replace("\t", " ")}, "line 1"),
-        ({"test": LISTS["test"].replace("\t2", "\t3")}, "line 2"),
-        ({"train": LISTS["train"].replace("b2-1", "-1")}, "line 3"),
+        ({"train": TRAIN.replace("\t", " ")}, "line 1"),
+        ({"test": TEST.replace("\t2", "\t3")}, "line 2"),
+        ({"train": TRAIN.replace("b2-1", "-1")}, "line 3"),
+        ({"raw": b"no matlab"}, "complete .mat"),
+        ({"raw": b""}, "complete .mat"),
+        ({"raw": b"MATLAB 7.3 MAT-file".ljust(124) + bytes([0, 2]) + b"IM" + bytes(500)}, "-v7"),
     ],
 )
-def test_files_that_do_not_fit_are_refused(files, refused, changes, words):
-    paths, _ = files(**changes)
+def test_files_that_do_not_fit_are_refused(load, refused, changes, words):
     with refused(words):
-        load_wikipedia(*paths)
-
-
-def test_damaged_files_are_refused(files, refused):
-    paths, _ = files()
-    for content, words in ((b"no matlab", "complete .mat"), (b"", "complete .mat"), (b"\x89HDF" * 99, ".mat")):
-        (paths[0]).write_bytes(content)
-        with refused("raw.mat", words):
-            load_wikipedia(*paths)
-    header = b"MATLAB 7.3 MAT-file".ljust(124) + bytes([0, 2]) + b"IM"
-    paths[0].write_bytes(header + bytes(500))
-    with refused("raw.mat", "7.3", "-v7"):
-        load_wikipedia(*paths)
+        load(**changes)
 
 
 @pytest.mark.data
 def test_the_real_files(mirror):
-    names = ("raw_features.mat", "trainset_txt_img_cat.list", "testset_txt_img_cat.list", "categories.list")
-    loaded = load_wikipedia(*(mirror / "wikipedia" / name for name in names))
+    names = {"features": "raw_features.mat", "categories": "categories.list"}
+    names |= {f"{part}_list": f"{part}set_txt_img_cat.list" for part in ("train", "test")}
+    loaded = load_documents(SPEC, {key: mirror / "wikipedia" / name for key, name in names.items()})
     documents = loaded.documents
     assert loaded.images.shape == (2866, 128) and loaded.texts.shape == (2866, 10)
     np.testing.assert_allclose(loaded.images.sum(axis=1), 1, atol=1e-6)
@@ -101,3 +99,97 @@ def test_the_real_files(mirror):
     assert [len(rows) for rows in vars(printed).values()] == [2173, 231, 462]
     whole = divide(documents, DivisionSpec(validation=231, validation_from="train", whole_articles=True), 0)
     assert [len(rows) for rows in vars(whole).values()] == [1942, 231, 693]
+
+
+# --- the archive --------------------------------------------------------------------------------------------
+
+LISTS = {
+    "trainset_txt_img_cat.list": "a1-1\tf00\t2\na1-2.3\tf01\t1\n",
+    "testset_txt_img_cat.list": "b2-1\tf02\t1\n",
+    "categories.list": "art\nbiology\n",
+}
+WORDS = {"a1-1": "Cells & <walls> divide.\n\nThey grow.", "a1-2.3": "A painting of Zürich.", "b2-1": "“Blue” pots."}
+IMAGES = ("biology/f00", "art/f01", "art/f02")
+
+
+def article(words: str, encoding: str = "utf-8") -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="UTF-8" ?>\n<document name="x">\n<text>\n{words}\n</text>\n'
+        '<imageset><image id="f"></image></imageset></document>\n'
+    ).encode(encoding)
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """The archive, with some files changed, or left out where they are None."""
+
+    def write(changes=None, folder="wikipedia_dataset/"):
+        files = {name: text.encode() for name, text in LISTS.items()}
+        files |= {f"texts/{name}.xml": article(escape(words)) for name, words in WORDS.items()}
+        files |= {f"images/{name}.jpg": name.encode() for name in IMAGES}
+        path = tmp_path / "wikipedia_dataset.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+            for name, data in (files | (changes or {})).items():
+                if data is not None:
+                    opened.writestr(folder + name, data)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("folder", ["wikipedia_dataset/", "", "wiki_top10cats/wikipedia_dataset/"])
+def test_each_line_of_the_lists_is_an_image_with_its_article_as_an_xml_parser_reads_it(archive, folder):
+    path = archive(folder=folder)
+    table = load_wikipedia_articles(path).table
+    assert list(table["image_id"]) == ["a1-1", "a1-2.3", "b2-1"]
+    assert list(table["split"]) == ["train", "train", "test"]
+    assert list(table["category"]) == ["biology", "art", "art"]
+    assert [Photographs(path).read(name) for name in table["filename"]] == [name.encode() for name in IMAGES]
+    for name, caption in zip(table["image_id"], table["caption"], strict=True):
+        read = ElementTree.fromstring(article(escape(WORDS[name]))).findtext("text")
+        assert caption == " ".join(read.split())
+
+
+def test_what_no_xml_parser_would_read_is_read_all_the_same(archive):
+    # The archive is old: releases read it with forgiving parsers. Tags are no words, bare ampersands stay, a byte of
+    # Latin-1 costs one letter.
+    odd = article("Salt & <b>pepper</b> caf\xe9 &#8211; &nosuch;", "latin-1")
+    caption = load_wikipedia_articles(archive({"texts/b2-1.xml": odd})).table["caption"].iloc[-1]
+    assert caption == "Salt & pepper caf\ufffd – &nosuch;"
+
+
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<document><text>&b;</text></document>"""
+FILE = b"""<!doctype d [<!ENTITY a SYSTEM "file:///etc/passwd">]><document><text>&a;</text></document>"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"texts/b2-1.xml": BOMB}, "b2-1.xml' declares a document type or entities"),
+        ({"texts/b2-1.xml": FILE}, "b2-1.xml' declares a document type or entities"),
+        ({"texts/b2-1.xml": b" " * ((4 << 20) + 1)}, "unpacks to 4,194,305 bytes; at most 4,194,304"),
+        ({"texts/b2-1.xml": b"</text><text>"}, "b2-1.xml' has no <text>"),
+        ({"texts/b2-1.xml": article(" \n ")}, "b2-1.xml': <text> is empty"),
+        ({"texts/b2-1.xml": None}, "testset_txt_img_cat.list names 'texts/b2-1.xml', which the archive lacks"),
+        ({"images/art/f01.jpg": None}, "trainset_txt_img_cat.list names 'images/art/f01.jpg', which the archive lacks"),
+        ({"categories.list": None}, "has 0 files named categories.list"),
+        ({"more/categories.list": b"art\n"}, "has 2 files named categories.list"),
+        ({"testset_txt_img_cat.list": b"b2-1\tf02\t3\n"}, "line 1 is 'b2-1\\tf02\\t3'"),
+        ({"testset_txt_img_cat.list": b"../../b2-1\tf02\t1\n"}, "which the archive lacks"),
+        ({"texts/../../../b2-1.xml": b""}, "would leave the folder; the archive is refused"),
+    ],
+)
+def test_what_is_wrong_with_an_archive_is_named(archive, changes, words):
+    with pytest.raises(InputError) as caught:
+        load_wikipedia_articles(archive(changes))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["<text", "<", "&amp;"])
+def test_the_largest_article_of_one_sign_takes_no_long_time(archive, part):
+    hostile = article(part * ((4 << 20) // len(part) - 100))
+    begun = time.process_time()
+    with contextlib.suppress(InputError):
+        load_wikipedia_articles(archive({"texts/b2-1.xml": hostile}))
+    assert time.process_time() - begun < 20  # quadratic time would be hours

@@ -21,8 +21,7 @@ from edge_cases import ids, refused, right
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
-from fivesentences.encoders.naming import parse_encoder
-from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.encoders.spec import EncoderSpec, parse_encoder
 from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 SIZE, DIM, TOKENS = 16, 12, 10  # pixels, numbers of a vector, tokens of a caption
@@ -20,6 +21,15 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be fetched, whatever a library would like to look up."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small networks on several threads mostly wait, above all where tests share the cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 import zipfile
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.encoders import CaptionedImages, EmbeddingFolder, Run, Settings, embed, load_encoder, parse_encoder
+from fivesentences.encoders import CaptionedImages, EmbeddingFolder, EncoderSpec, embed, load_encoder
 from fivesentences.encoders import embedding as module
 from fivesentences.errors import InputError
 from fivesentences.semantics.phi_file import captions_sha256
@@ -23,64 +21,61 @@ from fivesentences.storage import sha256_of
 OF_FILES = ("--captions", "captions.txt", "--image-names", "images.txt")
 
 
-@pytest.fixture
-def embedded(run, files, clip, photographs):
+@pytest.fixture(scope="module")
+def once(clip, photographs, captions, tmp_path_factory):
     """A folder of embeddings by the tiny CLIP."""
-    said = run("embed", f"transformers:{clip}", "--images", photographs, *OF_FILES, "-o", "clip", "--device", "cpu")
-    assert said.code == 0, said.err
-    return said
+    names = [f"{number}.png" for number in range(7)]
+    subject = CaptionedImages(names, names, captions, np.arange(21) // 3, "captions.txt")
+    encoder = load_encoder(EncoderSpec(encoder=f"transformers:{clip}"))
+    return embed(encoder, subject, Photographs(photographs), tmp_path_factory.mktemp("once") / "clip").path
+
+
+@pytest.fixture
+def embedded(once, files):
+    """A copy of it, ``clip``, in the working directory."""
+    shutil.copytree(once, "clip")
 
 
 def content(path="out.json"):
     return json.loads(Path(path).read_text())
 
 
-def test_the_folder_holds_the_vectors_of_the_encoder(embedded, clip, pictures, captions):
-    encoder = load_encoder(parse_encoder(f"transformers:{clip}"), Settings())
-    wanted = encoder.images([encoder.prepare(picture) for picture in pictures])
-    np.testing.assert_allclose(
-        np.load("clip/images.npy"), wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-6
-    )
-    wanted = encoder.captions(captions)
-    np.testing.assert_allclose(
-        np.load("clip/captions.npy"), wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-6
-    )
+def test_the_command_writes_the_vectors_of_the_encoder_and_says_how_and_of_what(
+    run, files, once, clip, photographs, pictures, captions
+):
+    given = ("embed", f"transformers:{clip}", "--images", photographs, *OF_FILES, "-o", "clip", "--device", "cpu")
+    said = run(*given)
+    assert said.code == 0, said.err
+    encoder = load_encoder(EncoderSpec(encoder=f"transformers:{clip}"))
+    for name, wanted in (
+        ("images", encoder.images([encoder.prepare(picture) for picture in pictures])),
+        ("captions", encoder.captions(captions)),
+    ):
+        unit = wanted / np.linalg.norm(wanted, axis=1, keepdims=True)
+        np.testing.assert_allclose(np.load(f"clip/{name}.npy"), unit, atol=1e-6)
+        assert Path(f"clip/{name}.npy").read_bytes() == (once / f"{name}.npy").read_bytes()
     assert Path("clip/captions.txt").read_text() == Path("captions.txt").read_text()
     assert Path("clip/image_of_caption.txt").read_text().split() == [str(at // 3) for at in range(21)]
-    assert sorted(path.name for path in Path("clip").iterdir()) == [
-        "captions.npy", "captions.txt", "embed.json", "image_of_caption.txt", "images.npy"
-    ]  # fmt: skip
+    assert len(list(Path("clip").iterdir())) == 5
 
-
-def test_the_note_says_how_and_of_what(embedded, clip, captions):
     note = content("clip/embed.json")
     assert note["model"] == f"transformers:{clip}" and note["encoder"]["model_class"] == "CLIPModel"
     assert note["encoder"]["weights_sha256"] == sha256_of(clip / "model.safetensors")
     assert note["encoder"]["preprocessing"]["crop_size"] == {"height": 16, "width": 16}
     assert note["captions_sha256"] == captions_sha256(captions) == sha256_of(Path("captions.txt"))
-    assert note["image_ids"] == [f"{number}.png" for number in range(7)]
     assert (note["prompt"], note["precision"], note["split"], note["dim"]) == ("{}", "float32", None, 12)
     lengths = [len(caption.replace(" ", "")) + 2 for caption in captions]
     assert note["truncated"] == sum(length > 10 for length in lengths) > 0
-    assert f"{note['truncated']} captions are longer than the 10 tokens" in embedded.out
+    assert f"{note['truncated']} captions are longer than the 10 tokens" in said.out
 
-
-def test_running_it_again_does_nothing(embedded, run, clip, photographs, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in Path("clip").iterdir()}
-    monkeypatch.setattr(module, "_unit", None)  # a vector could not even be scaled
-    said = run("embed", f"transformers:{clip}", "--images", photographs, *OF_FILES, "-o", "clip", "--device", "cpu")
-    assert said.code == 0, said.err
+    assert run(*given).code == 0  # which finds nothing to do
     assert before == {path: path.stat().st_mtime_ns for path in Path("clip").iterdir()}
-
-
-@pytest.mark.parametrize("changed", [("--prompt", "a {}"), ("--precision", "bfloat16"), ("--batch-size", "3")])
-def test_a_folder_of_something_else_is_not_overwritten(embedded, run, clip, photographs, changed):
-    given = ("--images", photographs, *OF_FILES, "-o", "clip", "--device", "cpu", *changed)
-    said = run("embed", f"transformers:{clip}", *given)
+    said = run(*given, "--prompt", "a {}")
     assert said.code == 1 and "holds embeddings of something else" in said.err
 
 
-def test_what_was_embedded_can_be_in_a_zip_or_a_corpus(embedded, run, clip, photographs, captions):
+def test_what_is_embedded_can_be_in_a_zip_and_a_corpus(embedded, run, clip, photographs, captions):
     with zipfile.ZipFile("photographs.zip", "w") as archive:
         for path in sorted(photographs.iterdir()):
             archive.write(path, f"deep/{path.name}")
@@ -102,10 +97,11 @@ def test_what_was_embedded_can_be_in_a_zip_or_a_corpus(embedded, run, clip, phot
 class Slow:
     """An encoder that is killed at some image."""
 
-    facts: ClassVar = {"weights_sha256": "none", "max_length": 5}
+    device = "cpu"
 
-    def __init__(self, dies_at=None):
-        self.dies_at, self.seen, self.lock = dies_at, [], threading.Lock()
+    def __init__(self, dies_at=None, batch_size=2):
+        self.dies_at, self.seen, self.facts = dies_at, [], {"weights_sha256": "none", "max_length": 5}
+        self.spec = EncoderSpec(encoder="transformers:slow/model", batch_size=batch_size)
 
     def prepare(self, image):
         return np.asarray(image.resize((4, 4)), dtype=np.float32)
@@ -129,37 +125,27 @@ def subject(captions):
     return CaptionedImages(names, names, captions, np.arange(21) // 3, "captions.txt")
 
 
-def test_a_killed_run_resumes_at_the_chunk(files, photographs, subject, monkeypatch):
+def test_a_killed_run_resumes_at_the_chunk_if_the_photographs_are_the_same(files, photographs, subject, monkeypatch):
     monkeypatch.setattr(module, "IMAGES_PER_CHUNK", 2)
-    given = (subject, Photographs(photographs))
-    first = Slow(dies_at=5)
+    shutil.copytree(photographs, "copy")
+    first, second, whole, other = Slow(dies_at=5), Slow(), Slow(), Slow()
     with pytest.raises(KeyboardInterrupt):
-        embed("slow", first, *given, Path("out"), Settings(), Run(2, 2))
+        embed(first, subject, Photographs("copy"), Path("out"))
     assert len(first.seen) == 4 and not Path("out/embed.json").exists()
     with pytest.raises(InputError, match=r"without embed\.json"):
         EmbeddingFolder.open("out")
-    second = Slow()
-    embed("slow", second, *given, Path("out"), Settings(), Run(2, 2))
-    assert len(second.seen) == 3
-    whole = Slow()
-    embed("slow", whole, *given, Path("whole"), Settings(), Run(2, 2))
-    assert whole.seen == first.seen + second.seen
+    shutil.copytree("out", "changed")
+    embed(second, subject, Photographs("copy"), Path("out"))
+    embed(whole, subject, Photographs("copy"), Path("whole"))
+    assert len(second.seen) == 3 and whole.seen == first.seen + second.seen
     for name in ("images.npy", "captions.npy", "embed.json"):
         assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
-
-
-def test_chunks_of_other_photographs_are_not_continued(files, photographs, subject, monkeypatch):
-    monkeypatch.setattr(module, "IMAGES_PER_CHUNK", 2)
-    shutil.copytree(photographs, "copy")
-    with pytest.raises(KeyboardInterrupt):
-        embed("slow", Slow(dies_at=5), subject, Photographs("copy"), Path("out"), Settings(), Run(2, 2))
     shutil.copy(photographs / "3.png", "copy/0.png")
-    again = Slow()
-    embed("slow", again, subject, Photographs("copy"), Path("out"), Settings(), Run(2, 2))
-    assert len(again.seen) == 7
+    embed(other, subject, Photographs("copy"), Path("changed"))
+    assert len(other.seen) == 7
 
 
-@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+@pytest.mark.parametrize("value", [0.0, np.nan])
 def test_a_vector_without_direction_is_refused(files, photographs, subject, value):
     class Bad(Slow):
         def images(self, prepared):
@@ -168,7 +154,14 @@ def test_a_vector_without_direction_is_refused(files, photographs, subject, valu
             return rows
 
     with pytest.raises(InputError, match=r"vector of image '3\.png' is"):
-        embed("bad", Bad(), subject, Photographs(photographs), Path("out"), Settings(), Run(7, 1))
+        embed(Bad(batch_size=7), subject, Photographs(photographs), Path("out"))
+
+
+def test_a_caption_with_a_line_break_stays_one_caption(files, photographs):
+    names = [f"{number}.png" for number in range(7)]
+    texts = ["two\nlines", *(f"caption {number}" for number in range(6))]
+    embed(Slow(), CaptionedImages(names, names, texts, np.arange(7), "c.json"), Photographs(photographs), Path("out"))
+    assert EmbeddingFolder.open("out").texts() == texts
 
 
 # --- what the command refuses ------------------------------------------------------------------------------
@@ -183,8 +176,6 @@ def test_a_corrupt_image_is_named_and_what_is_done_is_kept(run, files, clip, pho
     said = run(*given)
     assert said.code == 1 and "photograph '5.png': cannot be decoded" in said.err and "Traceback" not in said.err
     assert len(list(Path("out").glob(".images.unfinished/*/[!.]*.npz"))) == 2
-    Path("copy/5.png").write_bytes(whole)
-    assert run(*given).code == 0
 
 
 @pytest.mark.parametrize(
@@ -194,18 +185,15 @@ def test_a_corrupt_image_is_named_and_what_is_done_is_kept(run, files, clip, pho
         (("--captions", "captions.txt", "--image-names", "images.txt"), "give --images"),
         (("--images", "PHOTOGRAPHS"), "give --captions"),
         (("--images", "nowhere", *OF_FILES), "nowhere"),
-        (("--images", "PHOTOGRAPHS", "--captions", "flickr8", "--image-names", "images.txt"),
-         "did you mean 'flickr8k'"),
-        (("--images", "PHOTOGRAPHS", "--captions", "captions.txt", "--image-names", "six.txt"), "no whole number"),
-        (("--images", "PHOTOGRAPHS", "--captions", "captions.txt", "--image-names", "other.txt"),
-         "there is no photograph 'x.png'"),
-        (("--images", "PHOTOGRAPHS", "--captions", "captions.txt", "--image-names", "twice.txt"),
-         "'0.png' is given twice"),
+        (("--images", "PHOTOGRAPHS", "--captions", "flickr8", *OF_FILES[2:]), "did you mean 'flickr8k'"),
+        (("--images", "PHOTOGRAPHS", *OF_FILES[:3], "six.txt"), "no whole number"),
+        (("--images", "PHOTOGRAPHS", *OF_FILES[:3], "other.txt"), "there is no photograph 'x.png'"),
+        (("--images", "PHOTOGRAPHS", *OF_FILES[:3], "twice.txt"), "'0.png' is given twice"),
         (("--images", "PHOTOGRAPHS", *OF_FILES, "--prompt", "none"), "places for a caption"),
-        (("--images", "PHOTOGRAPHS", *OF_FILES, "--sha256", "ab"), "these are other weights"),
+        (("--images", "PHOTOGRAPHS", *OF_FILES, "--sha256", "AB" * 32), f"not {'ab' * 32}"),
         (("--images", "PHOTOGRAPHS", *OF_FILES, "--revision", "main"), "has no revisions"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_one_sentence(run, files, clip, photographs, given, said):
     names = [f"{number}.png\n" for number in range(7)]
     Path("six.txt").write_text("".join(names[:6]))
@@ -234,7 +222,6 @@ def test_evaluate_scores_the_cosines_and_says_what_was_scored(embedded, run, cap
     for one, other in zip(found["values"], wanted.values, strict=True):
         assert one["value"] == pytest.approx(other["value"], abs=1e-4)
     assert found["scored"]["captions_sha256"] == sha256_of(Path("captions.txt"))
-    assert found["scored"]["split"] is None
     assert "21 captions of 7 images from captions.txt" in said.out and "their split is not known" in said.out
     assert {"embed.json", "images.npy", "captions.npy"} <= {Path(one["file"]).name for one in found["inputs"]}
 
@@ -249,42 +236,36 @@ def test_a_phi_of_other_captions_is_refused(embedded, run, captions):
     assert said.code == 1 and "phi was made from other captions" in said.err
     said = run("evaluate", "clip", "--captions", "swapped.txt")
     assert said.code == 1 and "not those that clip embeds" in said.err and "first that differs is in line 1" in said.err
-    assert run("evaluate", "clip", "--captions", "captions.txt").code == 0
 
 
-def test_several_folders_share_a_table(embedded, run, clip, photographs):
-    given = ("--images", photographs, *OF_FILES, "--device", "cpu", "--prompt", "my {}")
-    assert run("embed", f"transformers:{clip}", *given, "-o", "prompted").code == 0
+def change_note(changes, folder="clip"):
+    if not Path(folder).exists():
+        shutil.copytree("clip", folder)
+    Path(folder, "embed.json").write_text(json.dumps(content(f"{folder}/embed.json") | changes))
+
+
+def test_several_folders_share_a_table_if_they_are_of_the_same_captions(embedded, run):
+    change_note({"prompt": "my {}"}, "prompted")
     said = run("evaluate", "clip", "mine=prompted", "--metric", "cider", "--csv", "all.csv")
     assert said.code == 0 and "prompt 'my {}'" in said.out
     assert {"clip", "mine"} == set(pd.read_csv("all.csv")["model"])
-
-
-def test_models_of_other_captions_or_splits_do_not_share_a_table(embedded, run, clip, photographs, captions):
-    Path("fewer.txt").write_text("".join(f"{caption}\n" for caption in ["a", *captions[1:]]))
-    given = ("--images", photographs, "--captions", "fewer.txt", "--image-names", "images.txt", "--device", "cpu")
-    assert run("embed", f"transformers:{clip}", *given, "-o", "other").code == 0
-    said = run("evaluate", "clip", "other")
-    assert said.code == 1 and "clip and other have other captions" in said.err
-    note = content("clip/embed.json")
-    shutil.copytree("clip", "dev")
-    Path("dev/embed.json").write_text(json.dumps(note | {"split": "dev"}))
-    shutil.copytree("clip", "test")
-    Path("test/embed.json").write_text(json.dumps(note | {"split": "test"}))
-    said = run("evaluate", "dev", "test")
-    assert said.code == 1 and "dev and test have other splits" in said.err
+    change_note({"image_ids": list("abcdefg")}, "other")
+    for split in ("dev", "test"):
+        change_note({"split": split}, split)
+    for pair, what in ((("clip", "other"), "images"), (("dev", "test"), "splits")):
+        said = run("evaluate", *pair)
+        assert said.code == 1 and f"{pair[0]} and {pair[1]} have other {what}" in said.err
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"split": "dev"}, "the split 'dev', but --dataset flickr8k scores the test split"),
+        ({"split": "dev"}, "the split 'dev', but --dataset flickr8k scores"),
         ({"split": "test", "dataset": "flickr30k"}, "embeddings of flickr30k, but --dataset flickr8k"),
     ],
 )
 def test_a_protocol_of_another_split_or_dataset_is_refused(embedded, run, change, said):
-    note = content("clip/embed.json")
-    Path("clip/embed.json").write_text(json.dumps(note | change))
+    change_note(change)
     found = run("evaluate", "clip", "--dataset", "flickr8k")
     assert found.code == 1 and said in found.err
 
@@ -295,30 +276,19 @@ def test_a_protocol_of_another_split_or_dataset_is_refused(embedded, run, change
         (lambda: Path("clip/embed.json").write_text("{}"), "not the note of embeddings"),
         (lambda: Path("clip/embed.json").unlink(), "no (finished) embeddings"),
         (lambda: np.save("clip/images.npy", np.ones((7, 12), np.float32)), "images.npy: it is not the file of which"),
-        (lambda: Path("clip/captions.txt").write_text("a\n" * 21), "captions.txt: it is not the file of which"),
         (lambda: change_note({"texts": "../captions.txt"}), "would leave the folder"),
         (lambda: change_note({"captions": 5}), "captions.npy: it is [21, 12], but embed.json says [5, 12]"),
         (lambda: change_note({"captions_sha256": "0"}), "these are not the captions"),
     ],
 )
-def test_a_folder_that_was_tampered_with_is_refused(embedded, run, damage, said):
+def test_a_folder_that_was_tampered_with_is_refused(embedded, damage, said):
     damage()
-    found = run("evaluate", "clip")
-    assert found.code == 1 and said in found.err and found.err.count("\n") == 1
+    with pytest.raises(InputError) as caught:
+        EmbeddingFolder.open("clip")
+    assert said in str(caught.value)
 
 
-def change_note(changes):
-    Path("clip/embed.json").write_text(json.dumps(content("clip/embed.json") | changes))
-
-
-def test_a_caption_with_a_line_break_stays_one_caption(files, photographs):
-    names = [f"{number}.png" for number in range(7)]
-    texts = ["two\nlines", *(f"caption {number}" for number in range(6))]
-    subject = CaptionedImages(names, names, texts, np.arange(7), "c.json")
-    embed("slow", Slow(), subject, Photographs(photographs), Path("out"), Settings(), Run(2, 2))
-    assert EmbeddingFolder.open("out").texts() == texts
-
-
+@pytest.mark.slow
 @pytest.mark.data
 def test_flickr8k_is_embedded_by_its_name_and_scored_as_flickr8k_alone(run, files, clip, mirror, root):
     """All 1,000 photographs of the test split, in the order of the protocol."""
@@ -327,12 +297,8 @@ def test_flickr8k_is_embedded_by_its_name_and_scored_as_flickr8k_alone(run, file
     said = run("embed", f"transformers:{clip}", *given, "--catalogue", catalogue, "-o", "f8k", "--device", "cpu")
     assert said.code == 0, said.err
     note = content("f8k/embed.json")
-    assert (note["dataset"], note["split"], note["captions"], len(note["image_ids"])) == (
-        "flickr8k",
-        "test",
-        5000,
-        1000,
-    )
+    assert (note["dataset"], note["split"]) == ("flickr8k", "test")
+    assert (note["captions"], len(note["image_ids"])) == (5000, 1000)
     said = run("captions", "flickr8k", "-o", "c.txt", "--mirror", mirror, "--catalogue", catalogue)
     assert sha256_of(Path("c.txt")) == note["captions_sha256"] == sha256_of(Path("f8k/captions.txt"))
     assert run("evaluate", "f8k", "--dataset", "flickr8k", "--captions", "c.txt", "--no-asp").code == 0

@@ -16,9 +16,9 @@ import pytest
 COMMITS = {"main": "a" * 40, "v1": "b" * 40}
 CODE = """
 import sys
-from fivesentences.encoders.sources import combined, find_source
+from fivesentences.encoders.sources import find_source
 found = find_source("tiny/clip", sys.argv[1] if sys.argv[1] else None, ((sys.argv[2],), ("pytorch_model.bin",)))
-print(found.revision, combined(found.hashes()), *sorted(path.name for path in found.folder.iterdir()))
+print(found.revision, found.facts()["weights_sha256"], *sorted(path.name for path in found.folder.iterdir()))
 """
 
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image, ImageDraw
 
-COUNT = 44
+COUNT = 12
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small networks on several threads mostly wait, above all where tests share the cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def picture(number: int) -> Image.Image:
@@ -27,7 +38,7 @@ def picture(number: int) -> Image.Image:
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A zip with the pictures 0.png to 43.png in a folder."""
+    """A zip with the pictures 0.png to 11.png in a folder."""
     path = tmp_path_factory.mktemp("photographs") / "photographs.zip"
     with zipfile.ZipFile(path, "w") as file:
         for number in range(COUNT):

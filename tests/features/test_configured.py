@@ -16,7 +16,7 @@ from fivesentences.config.reading import check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features
-from fivesentences.features.detectors import bottom_up, faster_rcnn
+from fivesentences.features.detectors import bottom_up
 from fivesentences.features.extract import extract_as_configured, part_of
 from fivesentences.features.formats import convert
 from random_networks import fresh
@@ -115,19 +115,6 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> l
     return asked
 
 
-def test_a_detector_gets_its_options(archive, images, tmp_path, monkeypatch):
-    asked = stop_at(monkeypatch, faster_rcnn, "FasterRCNN")
-    regions = spec(extractor="faster_rcnn", layout="regions", regions=12, short=64, long=96)
-    arguments = (Photographs(archive), images, tmp_path / "regions.npy")
-    with pytest.raises(Stop):
-        extract_as_configured(regions, *arguments, workers=0, weights=Path("w.safetensors"))
-    weights, settings, _ = asked
-    assert weights == Path("w.safetensors")
-    assert (settings.least, settings.most, settings.short, settings.long) == (12, 12, 64, 96)
-    with pytest.raises(InputError, match="bottom_up needs a file of weights"):
-        extract_as_configured(spec(**BOTTOM_UP), *arguments, workers=0)
-
-
 def test_bottom_up_gets_its_rules(archive, images, tmp_path, monkeypatch):
     asked = stop_at(monkeypatch, bottom_up, "BottomUpAttention")
     airsplay = spec(**BOTTOM_UP, selection="class_agnostic", resize="pillow")
@@ -138,3 +125,5 @@ def test_bottom_up_gets_its_rules(archive, images, tmp_path, monkeypatch):
     weights, flavour, settings, _ = asked
     assert (weights, flavour) == (Path("w.pkl"), "d2")
     assert (settings.selection, settings.resize, settings.most) == ("class_agnostic", "pillow", 36)
+    with pytest.raises(InputError, match="bottom_up needs a file of weights"):
+        extract_as_configured(spec(**BOTTOM_UP), Photographs(archive), images, tmp_path / "r.npy", workers=0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -33,18 +31,13 @@ def vectors(rows, dim=300, seed=0):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_standardising_equals_scikit_learn(how, dtype):
     train, test = vectors(40).astype(dtype), vectors(9, seed=1).astype(dtype)
-    ours = prepared(train, test, how=how)
     root = np.sqrt if how == "sqrt_standardise" else np.asarray
     scaler = StandardScaler().fit(root(train.astype(np.float64)))
-    for mine, given in zip(ours, (train, test), strict=True):
+    for mine, given in zip(prepared(train, test, how=how), (train, test), strict=True):
         assert mine.dtype == np.float32
         np.testing.assert_allclose(mine, scaler.transform(root(given.astype(np.float64))), rtol=1e-6, atol=1e-6)
-
-
-def test_as_stored_changes_nothing():
-    train, test = vectors(5).astype(np.float32), -vectors(3).astype(np.float32)
     for mine, given in zip(prepared(train, test, how="as_stored"), (train, test), strict=True):
-        np.testing.assert_array_equal(mine, given)
+        np.testing.assert_array_equal(mine, given.astype(np.float32))
 
 
 @pytest.mark.parametrize("value", [0.1, 0.0, 1e-200, 3e30])
@@ -62,7 +55,6 @@ def test_a_constant_dimension_is_zero_everywhere(value, how):
     [
         (-0.5, "sqrt_standardise", "row 1, dimension 200 is -0.5, which has no square root; say `standardise`"),
         (np.nan, "standardise", "row 1, dimension 200 is nan"),
-        (np.inf, "as_stored", "row 1, dimension 200 is inf"),
         (1e300, "as_stored", "row 1, dimension 200 is 1e+300"),
         (-np.inf, "sqrt_standardise", "is -inf; vectors must be finite"),
     ],
@@ -73,13 +65,6 @@ def test_values_that_cannot_be_used_are_named(change, how, words, part):
     given[part][1, 200] = change
     with pytest.raises(InputError, match=re.escape(words)):
         prepared(*given, how=how)
-
-
-def test_shapes_that_disagree_are_refused():
-    with pytest.raises(InputError, match=re.escape("vectors are [3, 4], and those of training [3, 5]")):
-        prepared(np.ones((3, 5)), np.ones((3, 4)), how="as_stored")
-    with pytest.raises(InputError, match="no vectors of training documents"):
-        prepared(np.ones((0, 5)), how="standardise")
 
 
 def counted(texts, train, n):
@@ -97,17 +82,12 @@ def test_words_are_counted_as_one_would_by_hand(n):
     assert mine.dtype == other.dtype == np.float32
     assert mine.tolist() == counted(train, train, n)
     assert other.tolist() == counted(others, train, n)
-    assert not bag_of_words(train, ["zebra"], n=n)[1].any()
 
 
 def test_equally_frequent_words_are_taken_in_the_order_of_the_alphabet():
     texts = [" ".join(f"word{number:04d}" for number in range(3000))]
-    (bag,) = bag_of_words(texts, n=1000)
-    _, other = bag_of_words(texts, ["word0999 word1000"], n=1000)
+    bag, other = bag_of_words(texts, ["word0999 word1000"], n=1000)
     assert bag.shape == (1, 1000) and other.sum() == other[0, 999] == 1
-
-
-def test_texts_without_words_are_refused():
     with pytest.raises(InputError, match="none of the 2 texts"):
         bag_of_words(["", "a !"], ["dog"], n=10)
 
@@ -123,7 +103,6 @@ def test_inputs_follow_the_division_and_learn_from_training_documents_alone(docu
     images = vectors(6, dim=4)
     parts = inputs_of(documents, images, None, division, "standardise", "as_stored", 3)
     assert [part.categories.tolist() for part in parts] == [[1, 0, 1], [0], [2, 0]]
-    assert [len(part) for part in parts] == [3, 1, 2]
     scaler = StandardScaler().fit(images[division.train])
     train = [TEXTS[row] for row in division.train]
     for part, rows in zip(parts, vars(division).values(), strict=True):
@@ -133,17 +112,5 @@ def test_inputs_follow_the_division_and_learn_from_training_documents_alone(docu
     texts = vectors(6, dim=2, seed=5)
     again = inputs_of(documents, images, texts, division, "standardise", "as_stored", 3)
     np.testing.assert_array_equal(again[2].texts, texts[[2, 5]].astype(np.float32))
-    np.testing.assert_array_equal(again[2].images, parts[2].images)
-
-
-def test_vectors_of_other_documents_are_refused(documents):
-    division = Division(np.array([0, 1]), np.array([2, 3]), np.array([4, 5]))
     with pytest.raises(InputError, match=re.escape("image vectors are [5, 4], but there are 6 documents")):
         inputs_of(documents, np.ones((5, 4)), None, division, "standardise", "as_stored", 3)
-    with pytest.raises(InputError, match=re.escape("text vectors are [6]")):
-        inputs_of(documents, np.ones((6, 4)), np.ones(6), division, "standardise", "as_stored", 3)
-
-
-def test_scikit_learn_is_imported_only_to_count_words():
-    program = "import sys, fivesentences.features.document_inputs; print('sklearn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

@@ -117,17 +117,6 @@ def test_neighbours_equal_a_loop_over_pairs():
     np.testing.assert_allclose(part(row, "colour beside colour"), np.sqrt(pairs), atol=1e-6)
 
 
-def test_a_disc_and_a_box_of_one_colour_differ_in_shape_and_not_in_size():
-    def drawn(shape: str) -> np.ndarray:
-        image = Image.new("RGB", (SIDE, SIDE), PALETTE["light blue"])
-        getattr(ImageDraw.Draw(image), shape)((60, 60, 120, 120), fill=PALETTE["red"])
-        return described(image)
-
-    disc, box = drawn("ellipse"), drawn("rectangle")
-    assert (part(disc, "shapes of each colour") != part(box, "shapes of each colour")).any()
-    np.testing.assert_array_equal(part(disc, "sizes of each colour"), part(box, "sizes of each colour"))
-
-
 def test_edges_of_a_colour_know_their_direction():
     image = Image.new("RGB", (SIDE, SIDE), PALETTE["white"])
     ImageDraw.Draw(image).rectangle((0, 90, SIDE, 110), fill=PALETTE["red"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import h5py
 import numpy as np
 import pytest
@@ -95,14 +93,3 @@ def test_what_does_not_fit_ends_in_one_sentence(folder, arrays, tmp_path, change
     change(folder / "dev_ims.npy")
     with pytest.raises(InputError, match=said):
         describe_precomp(folder, load_precomp(folder), tmp_path / "f.json")
-
-
-def test_nothing_is_copied_and_only_asked_rows_are_read(folder, tmp_path):
-    for split, count in IMAGES.items():  # sparse files: 4 GB that are not there
-        with (folder / f"{split}_ims.npy").open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (count, 36, 4_000_000)}
-            np.lib.format.write_array_header_1_0(file, header)
-            os.truncate(file.fileno(), file.tell() + count * 36 * 4_000_000 * 4)
-    describe_precomp(folder, load_precomp(folder), tmp_path / "f.json")
-    assert FeatureTable.open(tmp_path / "f.json").array.shape == (13, 36, 4_000_000)
-    assert (tmp_path / "f.json").stat().st_size < 2000

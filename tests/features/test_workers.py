@@ -21,30 +21,28 @@ list(map_in_processes(time.sleep, [1.0] * 100, 2))
 """
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_every_task_is_answered_in_order(count):
-    tasks = range(-20, 0)
-    assert list(map_in_processes(abs, tasks, count)) == [(number, -number) for number in tasks]
-
-
-def test_a_worker_has_one_thread_and_no_gpu_and_the_parent_keeps_its_environment(monkeypatch):
+def test_tasks_are_answered_in_order_on_one_thread_each_and_the_parent_keeps_its_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     before = dict(os.environ)
-    assert dict(map_in_processes(os.getenv, list(ENVIRONMENT), 1)) == ENVIRONMENT
+    tasks = [*ENVIRONMENT, *("HOME",) * 9]
+    answers = list(map_in_processes(os.getenv, tasks, 2))
+    assert [task for task, _ in answers] == tasks
+    assert {task: answer for task, answer in answers if task != "HOME"} == ENVIRONMENT
     assert dict(os.environ) == before
+    assert list(map_in_processes(abs, [-2, -1], 0)) == [(-2, 2), (-1, 1)]
 
 
 @pytest.mark.parametrize(
-    ("count", "function", "task", "error", "sentence"),
+    ("function", "task", "error", "sentence"),
     [
-        (1, read_json, "nowhere.npy", InputError, "no such file"),
-        (1, int, "seven", ValueError, "seven"),
-        (2, os._exit, 3, InputError, "worker process ended .* run again"),
+        (read_json, "nowhere.npy", InputError, "no such file"),
+        (int, "seven", ValueError, "seven"),
+        (os._exit, 3, InputError, "worker process ended .* run again"),
     ],
 )
-def test_an_error_arrives_and_a_dead_worker_is_no_hang(count, function, task, error, sentence):
+def test_an_error_arrives_and_a_dead_worker_is_no_hang(function, task, error, sentence):
     with pytest.raises(error, match=sentence):
-        list(map_in_processes(function, [task], count))
+        list(map_in_processes(function, [task], 1))
 
 
 def test_workers_end_when_their_parent_is_killed_and_do_not_run_its_script(tmp_path):

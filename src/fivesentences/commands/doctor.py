@@ -290,7 +290,7 @@ def _downloads(plan: Plan, sources: Iterable[Path]) -> Iterator[dict[str, Any]]:
 def _missing(plan: Plan, sources: Iterable[Path], downloads: Sequence[dict[str, Any]], held: int) -> Iterator[str]:
     """Say what this machine lacks."""
     places = plan.places
-    folders = [spec.folder for spec in plan.documents.values() if spec.loader in ("nus_wide", "dscmr")]
+    folders = [spec.folder for spec in plan.documents.values() if spec.loader == "nus_wide"]
     fetched = {places.data / file for file in plan.downloads}
     for path in dict.fromkeys([*sources, *folders]):
         if path not in fetched and not path.exists():

@@ -12,6 +12,7 @@ from fivesentences import encoders
 from fivesentences.commands.arguments import Device, Downloads, Out, Precision, Quiet, Split
 from fivesentences.commands.captions import DATASETS, corpus_of
 from fivesentences.commands.sheets import quietly
+from fivesentences.config.reading import check
 from fivesentences.console import working
 from fivesentences.corpus import Photographs
 from fivesentences.encoders import CaptionedImages
@@ -85,7 +86,14 @@ def embed(
         fivesentences evaluate clip siglip2 --metric cider
     """
     started = time.monotonic()
-    name = encoders.parse_encoder(encoder)
+    spec = check(
+        encoders.EncoderSpec,
+        {
+            "encoder": encoder, "prompt": prompt, "max_length": max_length, "precision": precision,
+            "revision": revision, "sha256": sha256 and sha256.lower(), "batch_size": batch_size,
+        },
+        "embed",
+    )  # fmt: skip
     if images is None or captions is None:
         needed = {"--images PATH": images, "--captions FILE": captions}
         missing = " and ".join(option for option, value in needed.items() if value is None)
@@ -99,11 +107,10 @@ def embed(
         subject = _of_files(captions, image_names, image_of_caption, per_image)
     photographs = Photographs(*images)
     subject.check(photographs)
-    settings = encoders.Settings(device_named(device), precision, prompt, max_length, revision)
     with quietly(quiet):
         with working(f"load {encoder}"):
-            loaded = encoders.load_encoder(name, settings, sha256)
-        folder = encoders.embed(encoder, loaded, subject, photographs, out, settings, encoders.Run(batch_size, workers))
+            loaded = encoders.load_encoder(spec, device_named(device))
+        folder = encoders.embed(loaded, subject, photographs, out, workers)
     if not quiet:
         print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
         print(f"{folder.subject}.", *folder.sentences()[1:], sep="\n")

@@ -63,13 +63,6 @@ class NusWideDocuments(_Documents):
     seed: Seed = Field(default=0, description="of that draw")
 
 
-class MatDocuments(_Documents):
-    """DSCMR's files: `train_img.mat`, `train_txt.mat`, `train_img_lab.mat`, and the same for test."""
-
-    loader: Literal["dscmr"]
-    folder: Path = Field(description="where these files lie")
-
-
 class OwnDocuments(_Documents):
     """A user's own: two files of vectors, or one of vectors and texts, and a table of categories."""
 
@@ -93,7 +86,7 @@ class CorpusDocuments(_Documents):
 
 
 AnyDocuments = Annotated[
-    WikipediaDocuments | NusWideDocuments | MatDocuments | OwnDocuments | CorpusDocuments, Field(discriminator="loader")
+    WikipediaDocuments | NusWideDocuments | OwnDocuments | CorpusDocuments, Field(discriminator="loader")
 ]
 
 

@@ -3,8 +3,8 @@
 A ``Corpus`` has one row per caption; the captions of an image are adjacent. Loaders of published datasets return one.
 """
 
-# The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
-# which takes a second to import.
+# Names are imported when they are first asked for: processes that only decode photographs need no pandas, which takes a
+# second to import.
 
 from typing import TYPE_CHECKING
 
@@ -16,64 +16,32 @@ if TYPE_CHECKING:
     from fivesentences.corpus.flickr8k import load_flickr8k
     from fivesentences.corpus.folder import load_folder
     from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
-    from fivesentences.corpus.judgements import (
-        Judgements,
-        load_cxc,
-        load_flickr8k_crowdflower,
-        load_flickr8k_expert,
-        load_judgements,
-        truth_as_judge,
-    )
+    from fivesentences.corpus.judgements import Judgements, load_judgements
     from fivesentences.corpus.karpathy import load_karpathy
-    from fivesentences.corpus.labels import read_instances
     from fivesentences.corpus.loading import load
     from fivesentences.corpus.photographs import Photographs
     from fivesentences.corpus.precomp import load_precomp
     from fivesentences.corpus.table import COLUMNS, Corpus, CorpusSizes, clean_caption
 
 __all__ = [
-    "COLUMNS",
-    "Corpus",
-    "CorpusSizes",
-    "Judgements",
-    "Photographs",
-    "clean_caption",
-    "decode",
-    "fetch",
-    "find_mirror",
-    "load",
-    "load_cxc",
-    "load_flickr8k",
-    "load_flickr8k_crowdflower",
-    "load_flickr8k_expert",
-    "load_folder",
-    "load_judgements",
-    "load_karpathy",
-    "load_precomp",
-    "read_instances",
-    "take_captions",
-    "take_fraction",
-    "training_part",
-    "truth_as_judge",
-]
+    "COLUMNS", "Corpus", "CorpusSizes", "Judgements", "Photographs", "clean_caption", "decode", "fetch", "find_mirror",
+    "load", "load_flickr8k", "load_folder", "load_judgements", "load_karpathy", "load_precomp", "take_captions",
+    "take_fraction", "training_part",
+]  # fmt: skip
 
 __getattr__ = lazily(
     __name__,
     {
-        "decoding": ("decode",),
-        "download": ("fetch", "find_mirror"),
-        "flickr8k": ("load_flickr8k",),
-        "folder": ("load_folder",),
-        "fractions": ("take_captions", "take_fraction", "training_part"),
-        "labels": ("read_instances",),
-        "judgements": (
-            *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
-            *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
-        ),
-        "karpathy": ("load_karpathy",),
-        "loading": ("load",),
-        "photographs": ("Photographs",),
-        "precomp": ("load_precomp",),
-        "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
+        "decoding": "decode",
+        "download": "fetch find_mirror",
+        "flickr8k": "load_flickr8k",
+        "folder": "load_folder",
+        "fractions": "take_captions take_fraction training_part",
+        "judgements": "Judgements load_judgements",
+        "karpathy": "load_karpathy",
+        "loading": "load",
+        "photographs": "Photographs",
+        "precomp": "load_precomp",
+        "table": "COLUMNS Corpus CorpusSizes clean_caption",
     },
 )

@@ -19,9 +19,9 @@ def files_to_read(
     dataset: str,
     kind: str,
     splits: Collection[str] | None = None,
-    folders: Iterable[Path | str] = (),
+    folders: Collection[Path | str] = (),
 ) -> list[str]:
-    """Paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
+    """Return paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
 
     An excerpt replaces the whole file only if it contains all requested ``splits`` and is in one of the ``folders``,
     while the whole file is in none of them.
@@ -29,7 +29,7 @@ def files_to_read(
     Args:
         catalogue: The list of downloads.
         dataset: A dataset of it.
-        kind: Such as ``text``, ``captions`` or ``photographs``.
+        kind: Beginning of the names, such as ``text``, ``captions`` or ``photographs``.
         splits: The splits that are needed; None: all of them.
         folders: Where files may already be: the data folder, a mirror.
 
@@ -38,7 +38,7 @@ def files_to_read(
     """
     if dataset not in catalogue.datasets:
         raise InputError(f"datasets.{dataset} is not in config/datasets.yaml, which lists every download.")
-    files, folders = catalogue.datasets[dataset].files, list(folders)
+    files = catalogue.datasets[dataset].files
     chosen = {name: file.path for name, file in files.items() if name.startswith(kind) and not file.excerpt_of}
     for file in files.values():
         whole = file.excerpt_of

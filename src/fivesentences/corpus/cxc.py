@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
@@ -17,8 +17,7 @@ _CXC_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
 _CXC_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
 
 
-@dataclass(frozen=True)
-class CxcRating:
+class CxcRating(NamedTuple):
     """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was sampled."""
 
     where: str
@@ -29,7 +28,7 @@ class CxcRating:
 
 
 def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Iterator[CxcRating]:
-    """The lines of a SITS file of Crisscrossed Captions, in file order.
+    """Yield the lines of a SITS file of Crisscrossed Captions, in file order.
 
     Args:
         path: The CSV.
@@ -66,7 +65,7 @@ def fields_of(where: str, line: str, separator: str, count: int) -> list[str]:
 
 
 def score_of(text: str, where: str, what: str, highest: float) -> float:
-    """A score from 0 to ``highest``; InputError if the text is none."""
+    """Return a score from 0 to ``highest``; InputError if the text is none."""
     try:
         value = float(text)
     except ValueError:

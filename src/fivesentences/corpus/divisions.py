@@ -50,30 +50,32 @@ def divide(documents: Documents, spec: DivisionSpec, seed: int) -> Division:
             or no set of whole articles has the size.
     """
     rng = np.random.default_rng(seed)
-    n_test = None if spec.test == "published" else spec.test
-    if spec.validation_from == "all":
+    source, n_test = spec.validation_from, None if spec.test == "published" else spec.test
+    if source == "all":
         if n_test is None:
-            raise InputError(
-                "validation_from is all, but test is published; give the number of test documents, or draw validation "
-                "from train or test."
-            )
+            what = "validation_from is all, but test is published; give the number of test documents"
+            raise InputError(what, cure="or draw validation from train or test")
         everything = np.arange(len(documents), dtype=np.int64)
         validation, test = _draw(documents, spec, everything, (spec.validation, n_test), rng)
         train = _without(everything, validation, test)
     else:
-        published = _published(documents, spec.validation_from)
-        pool = published[spec.validation_from]
-        (validation,) = _draw(documents, spec, pool, (spec.validation,), rng)
-        rest = _without(pool, validation)
-        train, test = (rest, published["test"]) if spec.validation_from == "train" else (published["train"], rest)
-        if n_test is not None and n_test != len(test):
-            raise InputError(
-                f"test is {n_test:,}, but {len(test):,} documents of the published test part are left; say so, or "
-                "`test: published`, or draw from all documents (`validation_from: all`)."
+        parts = np.array([part or "" for part in documents.parts])
+        published = {name: np.flatnonzero(parts == name).astype(np.int64) for name in ("train", "test")}
+        if not all(map(len, published.values())):
+            what = (
+                f"validation is to be drawn from the published part '{source}', but there is no train or no test part"
             )
+            raise InputError(what, cure="draw it `validation_from: all`, and give the number of test documents")
+        (validation,) = _draw(documents, spec, published[source], (spec.validation,), rng)
+        published[source] = _without(published[source], validation)
+        train, test = published["train"], published["test"]
+        if n_test is not None and n_test != len(test):
+            what = f"test is {n_test:,}, but {len(test):,} documents of the published test part are left"
+            raise InputError(what, cure="say so, or `test: published`, or draw from all documents")
     for name, rows in zip(PARTS, (train, validation, test), strict=True):
         if not len(rows):
-            raise InputError(f"no document is left for {name}: of {len(documents):,}, {_sizes(spec)}; draw fewer.")
+            what = f"no document is left for {name} of {len(documents):,}, {spec.validation:,} being validation"
+            raise InputError(f"{what} (from {source}) and test {spec.test}; draw fewer.")
     return Division(train, validation, test)
 
 
@@ -121,24 +123,6 @@ def read_division(path: Path, documents: Documents) -> Division:
     return Division(*parts)
 
 
-def _sizes(spec: DivisionSpec) -> str:
-    test = "the published ones are test" if spec.test == "published" else f"{spec.test:,} are test"
-    return f"{spec.validation:,} are validation (from {spec.validation_from}) and {test}"
-
-
-def _published(documents: Documents, wanted: str) -> dict[str, Rows]:
-    """Rows of the published parts."""
-    parts = np.array([part or "" for part in documents.parts])
-    found = {name: np.flatnonzero(parts == name).astype(np.int64) for name in ("train", "test")}
-    for name, rows in found.items():
-        if not len(rows):
-            raise InputError(
-                f"validation is to be drawn from the published part '{wanted}', but no document is in '{name}'; draw "
-                "it from all documents (`validation_from: all`) and give the number of test documents."
-            )
-    return found
-
-
 def _without(pool: Rows, *taken: Rows) -> Rows:
     return np.setdiff1d(pool, np.concatenate(taken)).astype(np.int64)
 
@@ -146,13 +130,11 @@ def _without(pool: Rows, *taken: Rows) -> Rows:
 def _draw(
     documents: Documents, spec: DivisionSpec, pool: Rows, sizes: Sequence[int], rng: np.random.Generator
 ) -> list[Rows]:
-    """Disjoint sets of rows of ``pool`` with these sizes, each ascending."""
+    """Draw disjoint sets of rows of ``pool`` with these sizes, each ascending."""
     if sum(sizes) > len(pool):
-        whence = "there are" if spec.validation_from == "all" else f"the published part '{spec.validation_from}' has"
-        raise InputError(
-            f"{' + '.join(f'{size:,}' for size in sizes)} documents are to be drawn, but {whence} {len(pool):,}; "
-            "draw fewer."
-        )
+        drawn_from = "there are" if spec.validation_from == "all" else f"the part '{spec.validation_from}' has"
+        wanted = " + ".join(f"{size:,}" for size in sizes)
+        raise InputError(f"{wanted} documents are to be drawn, but {drawn_from} {len(pool):,}; draw fewer.")
     if not spec.balanced:
         return _draw_from(documents, spec, pool, sizes, rng, "")
     if spec.whole_articles:
@@ -162,15 +144,12 @@ def _draw(
     drawn: list[list[Rows]] = [[] for _ in sizes]
     quotas = _quotas(sizes, len(names), rng)
     for place, (code, count) in enumerate(zip(names, counts, strict=True)):
-        name = documents.category_names[code]
-        wanted = [int(quota[place]) for quota in quotas]
-        if sum(wanted) > count:
-            raise InputError(
-                f"a balanced draw needs {sum(wanted):,} documents of category '{name}', which has {count:,}; draw "
-                "fewer, or say `balanced: false`."
-            )
-        mine = pool[categories == code]
-        for number, rows in enumerate(_draw_from(documents, spec, mine, wanted, rng, f" of category '{name}'")):
+        name, wanted_of = documents.category_names[code], [int(quota[place]) for quota in quotas]
+        if sum(wanted_of) > count:
+            what = f"a balanced draw needs {sum(wanted_of):,} documents of category '{name}', which has {count:,}"
+            raise InputError(what, cure="draw fewer, or say `balanced: false`")
+        mine = _draw_from(documents, spec, pool[categories == code], wanted_of, rng, f" of category '{name}'")
+        for number, rows in enumerate(mine):
             drawn[number].append(rows)
     return [np.sort(np.concatenate(rows)) for rows in drawn]
 

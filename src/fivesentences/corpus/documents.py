@@ -30,7 +30,7 @@ class Documents:
     """A table of documents, one row each; descriptors, where there are any, have the same rows.
 
     Attributes:
-        ids: Unique.
+        ids: Unique ids.
         categories: Name of each document's category; there are at least two.
         images: File name of each image; empty where there is none.
         texts: Each text; empty where there is none, only its descriptor.
@@ -55,19 +55,16 @@ class Documents:
             object.__setattr__(self, field.name, values)
             if len(values) != len(self.ids):
                 raise InputError(f"documents have {len(self.ids)} ids but {len(values)} {field.name}.")
+            needed = field.name in ("ids", "categories", "articles")
             for row, value in enumerate(values):
-                if field.name == "parts" and value is None:
+                if field.name == "parts" and value in (None, *PARTS):
                     continue
-                if not isinstance(value, str):
-                    raise InputError(f"document {row}: its {field.name} is {value!r}; it must be text.")
-                if field.name in ("ids", "categories", "articles") and not value.strip():
-                    raise InputError(f"document {row}: its {field.name} is empty; give one.")
+                if not isinstance(value, str) or field.name == "parts" or (needed and not value.strip()):
+                    raise InputError(f"document {row}: its {field.name} is {value!r}; it must be text or a known part.")
                 check_text(value, f"document {row}, {field.name}")
         if len(set(self.ids)) < len(self.ids):
             twice = next(name for row, name in enumerate(self.ids) if name in self.ids[:row])
             raise InputError(f"two documents have the id '{twice}'; use another.")
-        if unknown := [part for part in self.parts if part not in (None, *PARTS)]:
-            raise InputError(f"the part of a document is {unknown[0]!r}; a part is {' or '.join(PARTS)}, or none.")
         if 0 < self.parts.count(None) < len(self.ids):
             raise InputError(f"document '{self.ids[self.parts.index(None)]}' is in no part, but others are in one.")
         if len(names := self.category_names) < 2:
@@ -117,10 +114,10 @@ class LoadedDocuments:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_vectors(self.documents, self.images, "image")
-        if self.texts is not None:
-            _check_vectors(self.documents, self.texts, "text")
-        elif not any(text.strip() for text in self.documents.texts):
+        for what, vectors in (("image", self.images), ("text", self.texts)):
+            if vectors is not None:
+                _check_vectors(self.documents, vectors, what)
+        if self.texts is None and not any(text.strip() for text in self.documents.texts):
             raise InputError("no document has a text, and there are no text vectors; give either.")
 
     def write(self, documents: Path, images: Path, texts: Path | None = None) -> None:
@@ -169,10 +166,9 @@ def read_documents(path: Path) -> Documents:
 
 
 def _check_vectors(documents: Documents, vectors: NDArray[np.floating], what: str) -> None:
-    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating) or not vectors.shape[1]:
-        raise InputError(f"{what} vectors are {vectors.dtype} {list(vectors.shape)}; give floats [documents, dim].")
-    if len(vectors) != len(documents):
-        raise InputError(f"there are {len(vectors):,} {what} vectors of {len(documents):,} documents.")
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.shape[1] or len(vectors) != len(documents):
+        held = f"{what} vectors are {vectors.dtype} {list(vectors.shape)} of {len(documents):,} documents"
+        raise InputError(held, cure="give floats [documents, dim]")
     for start in range(0, len(vectors), _BLOCK):
         with np.errstate(over="ignore"):
             finite = np.isfinite(vectors[start : start + _BLOCK].astype(np.float32)).all(axis=1)

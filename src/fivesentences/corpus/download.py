@@ -12,32 +12,33 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import ssl
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
 
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
-from fivesentences.console import Bar
+from fivesentences.console import Bar, working
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.storage import inside, md5_of, replacing, sha256_of, write_lines
 
-if TYPE_CHECKING:
-    import requests  # imported only where something is fetched: it would cost every job 0.1 s
-
-CHUNK = 1 << 20
+CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
 ATTEMPTS = 4
 SECONDS_BETWEEN_ATTEMPTS = 2.0
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
 CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
 MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
+INTERRUPTED = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 
 
 def find_mirror(configured: Path | str | None) -> Path | None:
-    """The mirror named by the configuration or, failing that, by the environment variable FIVESENTENCES_MIRROR.
+    """Return the mirror that the configuration names or, failing that, the variable FIVESENTENCES_MIRROR.
 
     Raises:
         InputError: If the named folder does not exist.
@@ -70,16 +71,27 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         raise InputError(f"{dataset} has no file '{file}'; the catalogue lists {', '.join(entry.files)}.")
     item = entry.files[file]
     target = inside(data_folder, item.path)
-    place = None if mirror is None else inside(mirror, item.path)
+    copy = None if mirror is None else inside(mirror, item.path)
     if target.exists():
         _check_present(item, target, mirror)
-    elif mirror is not None and place is not None and place.exists():
-        _copy(item, target, mirror, place)
+    elif mirror is not None and copy is not None and copy.exists():
+        check_file(copy)
+        listed = _listed(mirror, item)
+        with replacing(target) as temporary, working(f"copy {item.path}"):
+            shutil.copyfile(copy, temporary)
+            _check_new(item, target, sha256_of(temporary), MIRROR, listed)
     elif item.url is None:
         todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
-        _download_from_any(item, [item.url, *item.more_urls], target)
+        failed = list[InputError]()
+        for url in (item.url, *item.more_urls):
+            try:
+                _download(item, url, target)
+                return target
+            except InputError as error:
+                failed.append(error)
+        raise failed[0] if len(failed) == 1 else InputErrors(failed)
     return target
 
 
@@ -96,8 +108,7 @@ def _recorded(target: Path) -> tuple[str, str] | None:
     if not path.exists():
         return None
     text = read_bytes(path).decode("utf-8", "replace")
-    found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
-    if found is None:
+    if (found := re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)) is None:
         raise InputError("it contains no SHA-256", where=path, cure="delete it to record the file's checksum again")
     source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
     return found[1], source[1] if source else PERSON
@@ -107,18 +118,16 @@ def _record(target: Path, sha256: str, source: str) -> None:
     write_lines(_record_of(target), [f"# from {source}", f"{sha256}  {target.name}"])
 
 
-def _listed_in_mirror(item: CatalogueFile, mirror: Path) -> str | None:
+def _listed(mirror: Path, item: CatalogueFile) -> str | None:
     """Return the checksum in the mirror's list; None if it has no list."""
     sums = mirror / "SHA256SUMS"
     if not sums.exists():
         return None
     for number, line in enumerate(read_bytes(sums).decode("utf-8", "replace").split("\n"), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
         found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+?)\s*", line)
-        if found is None:
+        if found is None and line.strip() and not line.startswith("#"):
             raise InputError(f"line {number} is '{line[:40]}'; expected <SHA-256>  <path>.", where=sums)
-        if PurePosixPath(found[2]) == PurePosixPath(item.path):
+        if found is not None and PurePosixPath(found[2]) == PurePosixPath(item.path):
             return found[1].lower()
     raise InputError(f"it does not list '{item.path}'; add its line (sha256sum {item.path}).", where=sums)
 
@@ -130,78 +139,41 @@ def _compare(what: Path, actual: str, expected: str, listed: str, cure: str) -> 
 
 
 def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
-    actual, record = sha256_of(target), _recorded(target)
-    cure = "delete the file and run again"
+    """Check the file that is in place against its record, the catalogue and the mirror."""
+    actual, record, cure = sha256_of(target), _recorded(target), "delete the file and run again"
     if record is not None:
         _compare(target, actual, record[0], _record_of(target).name, cure)
         if item.sha256 is not None and record[1] != MIRROR:
             _compare(target, actual, item.sha256, "the catalogue", cure)
         return
-    has_it = mirror is not None and inside(mirror, item.path).exists()
-    in_mirror = _listed_in_mirror(item, mirror) if mirror is not None and has_it else None
-    if actual != in_mirror:
-        if item.sha256 is not None:
-            _compare(target, actual, item.sha256, "the catalogue", cure)
-        elif in_mirror is not None and item.url is not None:
-            _compare(target, actual, in_mirror, "the mirror's SHA256SUMS", cure)
-    _record(target, actual, MIRROR if actual == in_mirror else PERSON)
+    listed = _listed(mirror, item) if mirror is not None and inside(mirror, item.path).exists() else None
+    if actual != listed and item.sha256 is not None:
+        _compare(target, actual, item.sha256, "the catalogue", cure)
+    elif listed is not None and item.url is not None:
+        _compare(target, actual, listed, "the mirror's SHA256SUMS", cure)
+    _record(target, actual, MIRROR if actual == listed else PERSON)
 
 
 def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, listed: str | None = None) -> None:
     """Check a new copy against the list of the mirror, the catalogue, or the record of an earlier copy; record it."""
     cure = "nothing was kept; run again, and if it happens again, the source has changed"
-    if listed is not None or item.sha256 is not None:
-        where = "the catalogue" if listed is None else "the mirror's SHA256SUMS"
-        _compare(target, actual, listed or str(item.sha256), where, cure)
-    else:
-        record = _recorded(target)
-        if record is not None and record[1] == source:
-            name = _record_of(target).name
-            _compare(target, actual, record[0], name, f"{cure}: delete {name} to accept that")
+    if expected := listed or item.sha256:
+        _compare(target, actual, expected, "the mirror's SHA256SUMS" if listed else "the catalogue", cure)
+    elif (record := _recorded(target)) is not None and record[1] == source:
+        name = _record_of(target).name
+        _compare(target, actual, record[0], name, f"{cure}: delete {name} to accept that")
     _record(target, actual, source)
-
-
-# --- from a mirror ------------------------------------------------------------------------------------------
-
-
-def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
-    check_file(place)
-    listed = _listed_in_mirror(item, mirror)
-    digest, size = hashlib.sha256(), place.stat().st_size
-    with replacing(target) as temporary:
-        with place.open("rb") as source, temporary.open("wb") as copy, _Megabytes(f"copy {item.path}", size) as bar:
-            while chunk := source.read(CHUNK):
-                digest.update(chunk)
-                copy.write(chunk)
-                bar.add(len(chunk))
-        _check_new(item, target, digest.hexdigest(), MIRROR, listed)
 
 
 # --- from a host --------------------------------------------------------------------------------------------
 
 
-def _download_from_any(item: CatalogueFile, urls: Sequence[str], target: Path) -> None:
-    """Download from the first address that has the file.
-
-    Raises:
-        InputError: If none has; with what is wrong with each.
-    """
-    failed = list[InputError]()
-    for url in urls:
-        try:
-            return _download(item, url, target)
-        except InputError as error:
-            failed.append(error)
-    raise failed[0] if len(failed) == 1 else InputErrors(failed)
-
-
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
     part = receive(url, target, item.size)
     try:
-        size = part.stat().st_size
-        if item.size is not None and size != item.size:
+        if item.size not in (None, size := part.stat().st_size):
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
-        if item.sha256 is None and item.md5 is not None and (md5 := md5_of(part)) != item.md5:
+        if item.sha256 is None and item.md5 not in (None, md5 := md5_of(part)):
             raise InputError(f"{url}: its MD5 is {md5} but the catalogue says {item.md5}; nothing was kept.")
         _check_new(item, target, sha256_of(part), HOST)
     except InputError:
@@ -227,19 +199,15 @@ def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT
     Raises:
         InputError: If the host refuses, cannot be reached, or breaks off every attempt.
     """
-    import requests
-
     target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _receive(url, target, size, cure)
-        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+        except INTERRUPTED as error:
             if attempt == ATTEMPTS:
-                arrived = sum(found.stat().st_size for found in _parts(target))
-                reason = type(error).__name__
-                raise InputError(
-                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
-                ) from None
+                arrived, reason = sum(found.stat().st_size for found in _parts(target)), type(error).__name__
+                what = f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
+                raise InputError(what) from None
             print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
             time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
         except requests.RequestException as error:
@@ -248,7 +216,7 @@ def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT
 
 
 def _parts(target: Path) -> list[Path]:
-    """The part files of earlier, interrupted downloads."""
+    """Return the part files of earlier, interrupted downloads."""
     pattern = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.part")
     return sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
 
@@ -261,46 +229,35 @@ def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
     """
     for part in _parts(target):
         done = part.stat().st_size
-        if done == 0:
-            part.unlink()
-            continue
         with _get(url, done, cure) as response:
             total = _total(response)
             if response.status_code == 416 and total == done:
                 return part  # it was complete; the process was killed before renaming it
-            if response.status_code == 206 and part == _part_path(target, response) and _begins_at(response, done):
+            begins = response.headers.get("Content-Range", "").replace(" ", "").startswith(f"bytes{done}-")
+            if response.status_code == 206 and part == _part_path(target, response) and begins:
                 _append(response, part, done, total or size)
                 return part
         part.unlink()
     with _get(url, 0, cure) as response:
         part = _part_path(target, response)
-        part.unlink(missing_ok=True)
         _append(response, part, 0, _total(response) or size)
     return part
 
 
-def _session() -> requests.Session:
-    """A session that trusts the system's certificates, such as those of a proxy, besides those of requests."""
-    import requests
-    from requests.adapters import HTTPAdapter
+class _TrustsTheSystem(HTTPAdapter):
+    """Trusts the system's certificates, such as those of a proxy, besides those of requests."""
 
-    class TrustsTheSystem(HTTPAdapter):
-        def init_poolmanager(self, *arguments: Any, **keywords: Any) -> None:
-            super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
-
-    session = requests.Session()
-    session.mount("https://", TrustsTheSystem())
-    return session
+    def init_poolmanager(self, *arguments: Any, **keywords: Any) -> None:
+        super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
 
 
 def _get(url: str, start: int, cure: str) -> requests.Response:
-    import requests
-
     # Uncompressed, so that lengths and offsets are those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-    response = _session().get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    headers |= {"Range": f"bytes={start}-"} if start else {}
+    session = requests.Session()
+    session.mount("https://", _TrustsTheSystem())
+    response = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
     if response.status_code >= 400 and not (start and response.status_code == 416):
         response.close()
         if response.status_code >= 500 or response.status_code == 429:
@@ -310,16 +267,10 @@ def _get(url: str, start: int, cure: str) -> requests.Response:
 
 
 def _total(response: requests.Response) -> int | None:
-    """Length of the whole file as stated by the host."""
-    if "Content-Range" in response.headers:
-        length = response.headers["Content-Range"].rpartition("/")[2]
-        return int(length) if length.isdigit() else None
-    length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdigit() and response.status_code == 200 else None
-
-
-def _begins_at(response: requests.Response, start: int) -> bool:
-    return response.headers.get("Content-Range", "").replace(" ", "").startswith(f"bytes{start}-")
+    """Return the length of the whole file as stated by the host."""
+    whole = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
+    length = response.headers.get("Content-Range", whole).rpartition("/")[2]
+    return int(length) if length.isdigit() else None
 
 
 def _part_path(target: Path, response: requests.Response) -> Path:
@@ -329,36 +280,9 @@ def _part_path(target: Path, response: requests.Response) -> Path:
 
 
 def _append(response: requests.Response, part: Path, done: int, total: int | None) -> None:
-    with part.open("ab") as file, _Megabytes(f"download {part.name}", total or 0, done) as bar:
-        for chunk in response.iter_content(chunk_size=CHUNK // 4):  # small: a killed download loses little
+    with part.open("ab") as file, Bar(f"download {part.name} [bytes]", total or 0, done) as bar:
+        for chunk in response.iter_content(chunk_size=CHUNK):
             file.write(chunk)
-            bar.add(len(chunk))
-    import requests
-
-    arrived = part.stat().st_size
-    if total is not None and arrived < total:
-        raise requests.ConnectionError(f"{arrived} of {total} bytes arrived")
-
-
-class _Megabytes:
-    """A progress bar in MB to which bytes are added."""
-
-    def __init__(self, description: str, total: int, done: int = 0):
-        self._bytes, self._shown, self._total = done, done // 10**6, max(1, -(-total // 10**6))
-        self._bar = Bar(f"{description} [MB]", self._total, self._shown)
-
-    def __enter__(self) -> _Megabytes:
-        self._bar.__enter__()
-        return self
-
-    def add(self, count: int) -> None:
-        self._bytes += count
-        whole = self._bytes // 10**6
-        if whole > self._shown:
-            self._bar.advance(whole - self._shown)
-            self._shown = whole
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None:  # everything has arrived; count the last, incomplete megabyte too
-            self._bar.advance(max(0, self._total - self._shown))
-        self._bar.__exit__(None, None, None)
+            bar.advance(len(chunk))
+    if total is not None and part.stat().st_size < total:
+        raise requests.ConnectionError(f"{part.stat().st_size} of {total} bytes arrived")

@@ -12,11 +12,7 @@ from fivesentences.documents import lines_of, text_of
 from fivesentences.errors import InputError
 
 TOKENS = "Flickr8k.token.txt"
-LISTS = {
-    "train": "Flickr_8k.trainImages.txt",
-    "dev": "Flickr_8k.devImages.txt",
-    "test": "Flickr_8k.testImages.txt",
-}
+SPLITS = ("train", "dev", "test")
 CAPTIONS_PER_IMAGE = 5
 
 
@@ -34,25 +30,19 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
     """
     with open_zip(text_zip) as archive:
         captions = _captions(lines_in(archive, TOKENS))
-        lists = {split: lines_in(archive, file) for split, file in LISTS.items()}
-    rows: list[Row] = []
-    seen: dict[str, str] = {}
+        lists = {split: lines_in(archive, f"Flickr_8k.{split}Images.txt") for split in SPLITS}
+    rows: dict[str, list[Row]] = {}
     for split, lines in lists.items():
         for where, line in lines:
             filename = line.strip()
-            if filename in seen:
-                raise InputError(f"'{filename}' is listed a second time (first in {seen[filename]}).", where=where)
-            seen[filename] = where
-            of_image = captions.get(filename, {})
-            lacking = [f"#{number}" for number in range(CAPTIONS_PER_IMAGE) if number not in of_image]
-            if lacking:
+            if filename in rows:
+                raise InputError(f"'{filename}' is listed a second time.", where=where)
+            ids = [f"{filename}#{number}" for number in range(CAPTIONS_PER_IMAGE)]
+            if lacking := [key.removeprefix(filename) for key in ids if key not in captions]:
                 what = f"{TOKENS} lacks caption {' and '.join(lacking)} of '{filename}'"
                 raise InputError(what, where=where, cure="some lines are missing: fetch the file again")
-            rows += [
-                Row(PurePosixPath(filename).stem, filename, f"{filename}#{number}", of_image[number], split)
-                for number in range(CAPTIONS_PER_IMAGE)
-            ]
-    return corpus_of(name, rows)
+            rows[filename] = [Row(PurePosixPath(filename).stem, filename, key, captions[key], split) for key in ids]
+    return corpus_of(name, [row for of_image in rows.values() for row in of_image])
 
 
 def lines_in(archive: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:
@@ -69,16 +59,15 @@ def lines_in(archive: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:
     return [(f"{where}, line {number}", line) for number, line in enumerate(lines, 1)]
 
 
-def _captions(lines: list[tuple[str, str]]) -> dict[str, dict[int, str]]:
-    """Read captions by filename and number, from lines such as ``x.jpg#0<tab>A dog runs .``."""
-    captions: dict[str, dict[int, str]] = {}
+def _captions(lines: list[tuple[str, str]]) -> dict[str, str]:
+    """Read captions by id, from lines such as ``x.jpg#0<tab>A dog runs .``."""
+    captions: dict[str, str] = {}
     for where, line in lines:
         found = re.fullmatch(r"([^\t]+)#([0-9]{1,9})\t(.*)", line, flags=re.DOTALL)
         if found is None:
             raise InputError(f"{where} is '{line[:60]}'; expected <image>#<number><tab><caption>.")
-        filename, number, text = found[1], int(found[2]), found[3]
-        of_image = captions.setdefault(filename, {})
-        if number in of_image:
-            raise InputError(f"caption #{number} of '{filename}' appears a second time.", where=where)
-        of_image[number] = caption_at(text, f"{where}: caption #{number} of '{filename}'")
+        what = f"caption #{int(found[2])} of '{found[1]}'"
+        if (key := f"{found[1]}#{int(found[2])}") in captions:
+            raise InputError(f"{what} appears a second time.", where=where)
+        captions[key] = caption_at(found[3], f"{where}: {what}")
     return captions

@@ -15,7 +15,7 @@ NEEDED = ("filename", "caption", "split")
 SPLITS = get_args(Split)
 
 
-def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str, name: str) -> Corpus:
+def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) -> Corpus:
     """Read a CSV with a header and one row per caption.
 
     The columns are ``filename``, ``caption``, ``split`` and optionally ``category``, in any order; others are ignored,
@@ -31,11 +31,9 @@ def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str,
 
     Raises:
         InputError: If the CSV is not UTF-8 or malformed, a column or value is missing, a split is none of train, dev
-            (val) and test, an image has two splits or categories, or a photograph does not exist; the sentence names
-            the line.
+            (val) and test, an image has two splits or categories, or a photograph does not exist; it names the line.
     """
-    path = Path(captions_csv)
-    archive = photographs if isinstance(photographs, Photographs) else Photographs(photographs)
+    path, archive = Path(captions_csv), Photographs(photographs)
     images: dict[str, list[Row]] = {}
     for where, values in csv_rows(path, NEEDED, ("category",), separators=",;\t"):
         filename, split = values["filename"].strip(), split_named(values["split"].casefold())
@@ -52,11 +50,9 @@ def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str,
         caption = caption_at(values["caption"], f"{where}: the caption of '{filename}'")
         category = values.get("category", "").strip() or None
         rows.append(Row(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
-        if (rows[0].split, rows[0].category) != (split, category):
-            raise InputError(
-                f"{where}: '{filename}' is in {split}, {category}, but in {rows[0].split}, {rows[0].category} in an "
-                "earlier row; use one split and one category."
-            )
+        if (first := rows[0][4:]) != (split, category):
+            what = f"'{filename}' is in {split}, {category}, but in {first[0]}, {first[1]} in an earlier row"
+            raise InputError(what, where=where, cure="use one split and one category")
     if not images:
         raise InputError(f"{path} has a header but no captions.")
     return corpus_of(name, [row for rows in images.values() for row in rows])

@@ -9,9 +9,11 @@ import numpy as np
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
 
+Draw = Literal["first", "seeded"]
 
-def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seeded"] = "first", seed: int = 0) -> Corpus:
-    """A share of a corpus, usually of its training split, in file order.
+
+def take_fraction(corpus: Corpus, fraction: float, draw: Draw = "first", seed: int = 0) -> Corpus:
+    """Return a share of a corpus, usually of its training split, in file order.
 
     Args:
         corpus: What to take a share of.
@@ -22,19 +24,17 @@ def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seede
         seed: For ``"seeded"``.
 
     Raises:
-        InputError: If the fraction is not in (0, 1] or leaves nothing, or ``draw`` is unknown.
+        InputError: If the fraction is not in (0, 1] or leaves nothing.
     """
     if not 0 < fraction <= 1:
         hint = f" Did you mean {fraction / 100:g}?" if 1 < fraction <= 100 else ""
         raise InputError(f"fraction is {fraction!r}; a fraction lies in (0, 1].{hint}")
     if draw == "first":
         rows = np.arange(int(corpus.n_captions * fraction))
-    elif draw == "seeded":
+    else:
         count = round(corpus.n_images * fraction)
         images = np.random.default_rng(seed).choice(corpus.n_images, size=count, replace=False)
         rows = np.flatnonzero(np.isin(corpus.image_of_caption, images))
-    else:
-        raise InputError(f"draw is {draw!r}; it must be 'first' or 'seeded'.")
     if len(rows) == 0:
         size = f"{corpus.n_images} images and {corpus.n_captions} captions"
         raise InputError(f"fraction {fraction:g} of '{corpus.name}' ({size}) leaves nothing; take a larger one.")
@@ -42,7 +42,7 @@ def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seede
 
 
 def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
-    """The first captions of every image, in file order; usually of the training split.
+    """Return the first captions of every image, in file order; usually of the training split.
 
     This is how DAA's supplement (appendix D) reduces training data: 20% to 100% are one to five captions of every
     image. It does not say which captions; here they are the first.
@@ -64,13 +64,9 @@ def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
 
 
 def training_part(
-    corpus: Corpus,
-    fraction: float,
-    captions_per_image: int | None = None,
-    draw: Literal["first", "seeded"] = "first",
-    seed: int = 0,
+    corpus: Corpus, fraction: float, captions_per_image: int | None = None, draw: Draw = "first", seed: int = 0
 ) -> Corpus:
-    """What a run trains on: a fraction of the training split, and some of the captions of each of its images.
+    """Return what a run trains on: a fraction of the training split, and some captions of each of its images.
 
     Raises:
         InputError: As raised by ``take_fraction`` and ``take_captions``.

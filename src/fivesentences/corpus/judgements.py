@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,12 +24,10 @@ from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
 
-EXPERTS = "ExpertAnnotations.txt"
-CROWD = "CrowdFlowerAnnotations.txt"
-
-
 _AGAIN = "generate the scenes again"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
+# The place of a pair in its file, the ids of its image and its caption, and its scores.
+Pair = tuple[str, str, str, Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class Judgements:
     dropped: int = 0
 
     def within(self, corpus: Corpus, split: str) -> Judgements:
-        """The judgements whose caption and image both belong to ``split``, with indices into ``corpus.split(split)``.
+        """Return the judgements within a split, with indices into ``corpus.split(split)``.
 
         Args:
             corpus: The corpus that these judgements index.
@@ -61,11 +60,10 @@ class Judgements:
             InputError: If the split has no images, or no judgement is left.
         """
         part = corpus.split(split)
-        place_of_image = _places((corpus.images["split"] == split).to_numpy(dtype=bool))
-        place_of_caption = _places((corpus.table["split"] == split).to_numpy(dtype=bool))
-        pairs = self.pairs.assign(
-            caption=place_of_caption[self.pairs["caption"]], image=place_of_image[self.pairs["image"]]
-        )
+        pairs = self.pairs.copy()
+        for column, splits in (("image", corpus.images["split"]), ("caption", corpus.table["split"])):
+            inside = (splits == split).to_numpy(dtype=bool)
+            pairs[column] = np.where(inside, np.cumsum(inside) - 1, -1)[pairs[column]]
         kept = ((pairs["caption"] >= 0) & (pairs["image"] >= 0)).to_numpy(dtype=bool)
         if not kept.any():
             raise InputError(f"none of the {len(pairs)} judgements of '{self.name}' is within '{split}' of {part!r}.")
@@ -74,7 +72,7 @@ class Judgements:
 
 
 def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
-    """Crisscrossed Captions, image-text similarity (``sits_test.csv`` or ``sits_val.csv``).
+    """Read Crisscrossed Captions, image-text similarity (``sits_test.csv`` or ``sits_val.csv``).
 
     A caption is found by its ``sentid`` and an image by its COCO id, as ``load_karpathy`` names them. There are 44,833
     pairs of the 5,000 test images: 25,000 captions with their own images and 19,833 with others.
@@ -87,14 +85,15 @@ def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
         InputError: If the file is missing or is not such a table, a line is malformed, a score is not in 0 to 5, a pair
             occurs twice or is wrongly called a caption with its own image, or no pair belongs to this corpus.
     """
-    found = _Pairs(corpus)
-    for rating in cxc_ratings(path):
-        found.add(str(rating.image), str(rating.caption), rating.score, rating.where, own=rating.method == CXC_ORIGINAL)
-    return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
+    ratings = list(cxc_ratings(path))
+    pairs = ((one.where, str(one.image), str(one.caption), [one.score]) for one in ratings)
+    own = {one.where for one in ratings if one.method == CXC_ORIGINAL}
+    scale = "mean of people's ratings of how well the caption fits the image, 0 to 5"
+    return _judgements("cxc", pairs, corpus, scale, own)
 
 
-def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:
-    """The judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split.
+def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: Literal["mean", "each"] = "mean") -> Judgements:
+    """Read the judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split.
 
     In 158 of the pairs the caption was written for the image.
 
@@ -109,22 +108,21 @@ def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "m
         InputError: If the file is missing from the archive, a line is malformed, a score is not 1, 2, 3 or 4, a pair
             occurs twice, or no pair belongs to this corpus.
     """
-    if experts not in ("mean", "each"):
-        raise InputError(f"experts is {experts!r}; it must be 'mean' or 'each'.")
-    found = _Pairs(corpus)
-    for where, (image, caption, *scores) in _fields_in(text_zip, EXPERTS):
-        for score in scores:
-            if score not in ("1", "2", "3", "4"):
-                raise InputError(f"an expert's score is '{score[:60]}'; it must be 1, 2, 3 or 4.", where=where)
-        given = [float(score) for score in scores]
-        found.add(PurePosixPath(image).stem, caption, given if experts == "each" else sum(given) / 3.0, where)
+
+    def pairs() -> Iterator[Pair]:
+        for where, (image, caption, *scores) in _fields_in(text_zip, "ExpertAnnotations.txt"):
+            if odd := [score for score in scores if score not in ("1", "2", "3", "4")]:
+                raise InputError(f"an expert's score is '{odd[0][:60]}'; it must be 1, 2, 3 or 4.", where=where)
+            given = [float(score) for score in scores]
+            yield where, PurePosixPath(image).stem, caption, given if experts == "each" else [sum(given) / 3.0]
+
     what = "one of three experts' judgements" if experts == "each" else "mean of three experts' judgements"
     scale = f"{what}, from 1 (the caption does not describe the image at all) to 4 (it describes it)"
-    return found.judgements("flickr8k_expert_each" if experts == "each" else "flickr8k_expert", scale)
+    return _judgements(f"flickr8k_expert{'_each' if experts == 'each' else ''}", pairs(), corpus, scale)
 
 
 def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgements:
-    """The crowd's judgements in Flickr8k's text archive: 47,830 pairs of the test split.
+    """Read the crowd's judgements in Flickr8k's text archive: 47,830 pairs of the test split.
 
     In 721 of the pairs the caption was written for the image.
 
@@ -136,23 +134,22 @@ def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgement
         InputError: If the file is missing from the archive, a line is malformed, the share of yes does not agree with
             the counts, a pair occurs twice, or no pair belongs to this corpus.
     """
-    found = _Pairs(corpus)
-    for where, (image, caption, share, yes, no) in _fields_in(text_zip, CROWD):
-        counts = [int(count) if _WHOLE_NUMBER.fullmatch(count) else -1 for count in (yes, no)]
-        if (
-            min(counts) < 0
-            or sum(counts) == 0
-            or abs(score_of(share, where, "the share of yes", 1.0) - counts[0] / sum(counts)) > 1e-6
-        ):
-            what = f"the share of yes is '{share[:60]}' but there are {yes[:60]} yes and {no[:60]} no."
-            raise InputError(what, where=where)
-        found.add(PurePosixPath(image).stem, caption, counts[0] / sum(counts), where)
+
+    def pairs() -> Iterator[Pair]:
+        for where, (image, caption, share, *counts) in _fields_in(text_zip, "CrowdFlowerAnnotations.txt"):
+            yes, no = (int(count) if _WHOLE_NUMBER.fullmatch(count) else -1 for count in counts)
+            given = score_of(share, where, "the share of yes", 1.0)
+            if min(yes, no) < 0 or yes + no == 0 or abs(given - yes / (yes + no)) > 1e-6:
+                said = f"{counts[0][:60]} yes and {counts[1][:60]} no"
+                raise InputError(f"the share of yes is '{share[:60]}' but there are {said}.", where=where)
+            yield where, PurePosixPath(image).stem, caption, [yes / (yes + no)]
+
     scale = "share of at least three people who say that the caption describes the image, 0 to 1"
-    return found.judgements("flickr8k_crowdflower", scale)
+    return _judgements("flickr8k_crowdflower", pairs(), corpus, scale)
 
 
 def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | None = "test") -> Judgements:
-    """How much of a caption is true of a drawn scene, in place of human judgement: no person was asked.
+    """Return how much of a caption is true of a drawn scene, in place of human judgement: no person was asked.
 
     Args:
         truth: ``truth.npy`` of the scenes, or the array: ``[captions, images]`` of the whole corpus, in [0, 1].
@@ -166,30 +163,24 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
     matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
     shape = (corpus.n_captions, corpus.n_images)
     if matrix.shape != shape or matrix.dtype.kind not in "fiub":
-        raise InputError(
-            f"{what} is {matrix.dtype} {list(matrix.shape)} but the corpus has {shape[0]} captions and {shape[1]} "
-            "images",
-            cure=_AGAIN,
-        )
+        held = f"{what} is {matrix.dtype} {list(matrix.shape)}"
+        raise InputError(f"{held} but the corpus has {shape[0]} captions and {shape[1]} images", cure=_AGAIN)
     captions, images = np.arange(shape[0]), np.arange(shape[1])
     if split is not None:
         corpus.split(split)  # raises if there is no such split
         captions = captions[(corpus.table["split"] == split).to_numpy(dtype=bool)]
         images = images[(corpus.images["split"] == split).to_numpy(dtype=bool)]
     scores = np.asarray(matrix[np.ix_(captions, images)], dtype=np.float64)
-    wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
-    if len(wrong):
-        row, column = wrong[0]
+    for row, column in np.argwhere(~((scores >= 0) & (scores <= 1)))[:1]:
         pair = f"caption {captions[row]} for image {images[column]}"
         raise InputError(f"the truth of {pair} is {scores[row, column]}; it lies in [0, 1]", where=what, cure=_AGAIN)
-    caption, image = np.repeat(captions, len(images)), np.tile(images, len(captions))
-    pairs = _frame(caption, image, scores.ravel(), corpus)
+    pairs = _frame(np.repeat(captions, len(images)), np.tile(images, len(captions)), scores.ravel(), corpus)
     scale = "share of the caption's claims that hold in the drawn scene, 0 to 1, by its generator: no person was asked"
     return Judgements("scenes_truth", pairs, scale)
 
 
 def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpus, Judgements]:
-    """The judgements of a judge given by name, and the corpus that they index and that phi is to be computed for.
+    """Read the judgements of a judge given by name.
 
     Args:
         judge: ``cxc``, ``flickr8k_expert``, ``flickr8k_expert_each``, ``flickr8k_crowdflower`` or ``scenes_truth``.
@@ -197,7 +188,8 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
         corpus: The whole corpus.
 
     Returns:
-        The corpus (for ``scenes_truth`` its test split) and the judgements.
+        The corpus that the judgements index and that phi is to be computed for (for ``scenes_truth`` its test split),
+        and the judgements.
 
     Raises:
         InputError: If the judge is unknown, or as raised by its loader.
@@ -215,42 +207,32 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
     return corpus, loaders[judge](path, corpus)
 
 
-class _Pairs:
-    """Collects the pairs of a file and looks them up in a corpus."""
-
-    def __init__(self, corpus: Corpus):
-        self._corpus = corpus
-        self._image = {image_id: index for index, image_id in enumerate(corpus.images["image_id"].tolist())}
-        self._caption = {caption_id: index for index, caption_id in enumerate(corpus.table["caption_id"].tolist())}
-        self._seen: set[tuple[str, str]] = set()
-        self._rows: list[tuple[int, int, float]] = []
-        self._dropped = 0
-
-    def add(
-        self, image_id: str, caption_id: str, human: float | Sequence[float], where: str, own: bool = False
-    ) -> None:
-        """Add the judgements of one pair; ``own``: according to the file the caption was written for the image."""
-        scores = [human] if isinstance(human, float) else human
-        if (image_id, caption_id) in self._seen:
-            what = f"caption '{caption_id}' and image '{image_id}' are judged a second time."
-            raise InputError(what, where=where)
-        self._seen.add((image_id, caption_id))
-        image, caption = self._image.get(image_id), self._caption.get(caption_id)
+def _judgements(
+    name: str, pairs: Iterator[Pair], corpus: Corpus, scale: str, own: frozenset[str] | set[str] = frozenset()
+) -> Judgements:
+    """Look the pairs of a file up in a corpus; ``own``: places of pairs that the file calls a caption and its image."""
+    row_of_image = {image_id: row for row, image_id in enumerate(corpus.images["image_id"].tolist())}
+    row_of_caption = {caption_id: row for row, caption_id in enumerate(corpus.caption_ids)}
+    seen: set[tuple[str, str]] = set()
+    rows: list[tuple[int, int, float]] = []
+    dropped = 0
+    for where, image_id, caption_id, scores in pairs:
+        if (image_id, caption_id) in seen:
+            raise InputError(f"caption '{caption_id}' and image '{image_id}' are judged a second time.", where=where)
+        seen.add((image_id, caption_id))
+        image, caption = row_of_image.get(image_id), row_of_caption.get(caption_id)
         if image is None or caption is None:
-            self._dropped += len(scores)
-            return
-        if own and self._corpus.image_of_caption[caption] != image:
+            dropped += len(scores)
+            continue
+        if where in own and corpus.image_of_caption[caption] != image:
             what = f"'{image_id}' is called the image of caption '{caption_id}', which belongs to another one here"
             raise InputError(what, where=where, cure="take the corpus whose ids the file has")
-        self._rows += [(caption, image, score) for score in scores]
-
-    def judgements(self, name: str, scale: str) -> Judgements:
-        if not self._rows:
-            what = f"none of the {self._dropped} judgements of '{name}' is about a pair of {self._corpus!r}"
-            raise InputError(what, cure="is this the right corpus?")
-        caption, image, human = zip(*self._rows, strict=True)
-        pairs = _frame(np.array(caption), np.array(image), np.array(human), self._corpus)
-        return Judgements(name, pairs, scale, self._dropped)
+        rows += [(caption, image, score) for score in scores]
+    if not rows:
+        what = f"none of the {dropped} judgements of '{name}' is about a pair of {corpus!r}"
+        raise InputError(what, cure="is this the right corpus?")
+    captions, images, human = (np.array(values) for values in zip(*rows, strict=True))
+    return Judgements(name, _frame(captions, images, human, corpus), scale, dropped)
 
 
 def _frame(
@@ -258,11 +240,6 @@ def _frame(
 ) -> pd.DataFrame:
     own = corpus.image_of_caption[caption] == image
     return pd.DataFrame({"caption": caption, "image": image, "human": human, "own": own})
-
-
-def _places(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Position of each chosen item among the chosen ones; -1 for the others."""
-    return np.where(chosen, np.cumsum(chosen) - 1, -1)
 
 
 def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]]]:

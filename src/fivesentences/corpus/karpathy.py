@@ -37,7 +37,7 @@ def load_karpathy(
 
     Args:
         path: A zip archive, a folder, or the ``.json`` file.
-        name: What to call the corpus; of several datasets in an archive, ``dataset_<name>.json`` is read.
+        name: Name of the corpus; of several datasets in an archive, ``dataset_<name>.json`` is read.
         member: The JSON to read from the archive or folder if its name does not follow from ``name``.
         order: ``"file"``, or ``"released"``: images of ``restval`` last, otherwise as in the file.
         captions_per_image: Only the first so many captions of each image, at least 1; None: all.
@@ -72,19 +72,18 @@ def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
         chosen = _chosen([file.relative_to(path).as_posix() for file in path.rglob("*.json")], path, name, member)
         return read_bytes(path / chosen), f"{path.name}/{chosen}"
     with open_zip(path) as archive:
-        found = [entry for entry in entries(archive) if entry.lower().endswith(".json")]
-        chosen = _chosen(found, path, name, member)
+        chosen = _chosen([entry for entry in entries(archive) if entry.lower().endswith(".json")], path, name, member)
         return read_entry(archive, chosen), f"{path.name}: {chosen}"
 
 
 def _chosen(found: list[str], path: Path, name: str, member: str | None) -> str:
-    """Choose the JSON to read: the only one, the named one, or that of the dataset."""
+    """Choose the JSON to read: the named one, the only one, or that of the dataset."""
     listed = ", ".join(sorted(found)[:8]) + (", ..." if len(found) > 8 else "")
+    by_name = [entry for entry in found if PurePosixPath(entry).name == (member or f"dataset_{name}.json")]
     if member is not None:
-        by_name = [entry for entry in found if PurePosixPath(entry).name == member]
-        found = [entry for entry in found if entry == member] or by_name
+        found = [member] if member in found else by_name
     elif len(found) > 1:
-        found = [entry for entry in found if PurePosixPath(entry).name == f"dataset_{name}.json"] or found
+        found = by_name or found
     if len(found) != 1:
         wanted = f"exactly one file must be named '{member}'" if member else "there must be one .json file, or `member`"
         raise InputError(f"{wanted}; it contains {listed or 'no .json at all'}.", where=path)
@@ -107,9 +106,9 @@ def _rows_of_image(image: Any, where: str) -> list[Row]:
     rows = []
     for index, sentence in enumerate(sentences):
         place = f"{where}, sentence {index}"
-        raw = sentence.get("raw") if isinstance(sentence, dict) else None
+        sentence = sentence if isinstance(sentence, dict) else {}
+        raw, tokens = sentence.get("raw"), sentence.get("tokens")
         if not isinstance(raw, str):
-            tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
             if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
                 raise InputError("it has neither 'raw' text nor 'tokens'.", where=place)
             raw = " ".join(tokens)

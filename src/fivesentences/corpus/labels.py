@@ -61,9 +61,9 @@ def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path |
         found = entries(opened, INSTANCES)
         if len(found) != 1:
             raise InputError(f"{len(found)} entries are named {INSTANCES}; one is expected.", where=archive)
-        labels = instance_labels(read_entry(opened, found[0]), INSTANCES, image_ids).astype(bool)
-    table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(labels.shape[1])])
-    table.insert(0, "image_id", [str(image) for image in image_ids])
+        labels = _instance_labels(read_entry(opened, found[0]), INSTANCES, image_ids).astype(bool)
+    table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(CLASSES)])
+    table.insert(0, "image_id", list(image_ids))
     with replacing(out) as temporary:
         table.to_parquet(temporary, index=False)
 
@@ -84,27 +84,24 @@ def read_instances(path: Path | str, image_ids: Sequence[int | str]) -> NDArray[
     Raises:
         InputError: If the file is missing or does not have this form, or an image is not in it.
     """
-    return instance_labels(read_bytes(path), Path(path).name, image_ids)
+    return _instance_labels(read_bytes(path), Path(path).name, image_ids)
 
 
-def instance_labels(data: bytes, where: str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
-    """Read the same from the bytes of the file; errors begin with ``where``."""
+def _instance_labels(data: bytes, where: str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
     content = parse_json(data, where, "fetch it again")
-    known = {image for (image,) in _whole_numbers(content, "images", ("id",), where)}
-    rows: dict[int, list[int]] = {}
+    rows: dict[int, list[int]] = {image: [] for (image,) in _whole_numbers(content, "images", ("id",), where)}
     for row, given in enumerate(image_ids):
         image = int(given) if str(given).isdecimal() and len(str(given)) <= 18 else -1
-        if image not in known:
+        if image not in rows:
             what = f"image {str(given)[:40]!r} (number {row}) is not in it; the file annotates another part of COCO."
             raise InputError(what, where=where)
-        rows.setdefault(image, []).append(row)
+        rows[image].append(row)
     labels = np.zeros((len(image_ids), CLASSES), dtype=np.uint8)
     for image, category in _whole_numbers(content, "annotations", ("image_id", "category_id"), where):
         if not 1 <= category <= CLASSES:
             what = f"an annotation of image {image} has the category_id {category}; COCO's run from 1 to {CLASSES}."
             raise InputError(what, where=where)
-        for row in rows.get(image, ()):
-            labels[row, category - 1] = 1
+        labels[rows.get(image, []), category - 1] = 1
     return labels
 
 
@@ -114,8 +111,8 @@ def _whole_numbers(content: Any, key: str, fields: tuple[str, ...], where: str) 
     if not isinstance(listed, list):
         raise InputError(f"there is no list '{key}'; is it one of COCO's instances files?", where=where)
     for number, entry in enumerate(listed):
-        values = tuple[Any, ...](entry.get(field) for field in fields) if isinstance(entry, dict) else ()
-        if not values or any(type(value) is not int for value in values):
+        values = tuple[Any, ...](entry.get(field) if isinstance(entry, dict) else None for field in fields)
+        if any(type(value) is not int for value in values):
             what = f"{key}[{number}] is {str(entry)[:80]}; {' and '.join(fields)} must be whole numbers."
             raise InputError(what, where=where)
         yield values

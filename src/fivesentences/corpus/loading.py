@@ -16,27 +16,22 @@ from fivesentences.corpus.table import Corpus
 from fivesentences.corpus.wikipedia import load_wikipedia_articles
 from fivesentences.errors import InputError
 
-# A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.
-LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus]] = {
-    "flickr8k": lambda captions, name, _: load_flickr8k(captions, name),
-    "karpathy": lambda captions, name, data: load_karpathy(
-        captions, name, data.member, order=data.order, captions_per_image=data.captions_per_image
-    ),
-    "pascal_sentences": lambda captions, name, _: load_pascal_sentences(captions, name),
-    "wikipedia_articles": lambda archive, name, _: load_wikipedia_articles(archive, name),
+# A public dataset: the downloaded captions, what to call the corpus -> the corpus.
+LOADERS: dict[CatalogueLoader, Callable[[Path | str, str], Corpus]] = {
+    "flickr8k": load_flickr8k,
+    "karpathy": load_karpathy,
+    "pascal_sentences": load_pascal_sentences,
+    "wikipedia_articles": load_wikipedia_articles,
 }
 
 
 def load(
-    name: str,
-    data: CatalogueData | PrecompData | FolderData,
-    captions: Path | str,
-    needs: Iterable[str] = (),
+    name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str, needs: Iterable[str] = ()
 ) -> Corpus:
     """Read a dataset according to its block of the configuration.
 
     Args:
-        name: What to call the corpus.
+        name: Name of the corpus.
         data: The dataset's block.
         captions: The downloaded captions, or the folder or CSV that the block names.
         needs: Splits that must have images; default: any will do.
@@ -44,25 +39,23 @@ def load(
     Raises:
         InputError: As raised by the loader, or if a split that is needed or that the block names has no images.
     """
-    corpus = _load(name, data, captions)
-    for split in needs:
-        if split not in corpus.splits:
-            raise InputError(
-                f"no image of '{name}' is in the split '{split}' (there are {', '.join(corpus.splits)})",
-                where=captions,
-                cure=f"training needs images for train, dev and test: put some into '{split}'",
-            )
-    return corpus
-
-
-def _load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
     if isinstance(data, PrecompData):
-        return load_precomp(captions, data.prefix, name=name, testall=data.testall)
-    if isinstance(data, FolderData):
-        return load_folder(data.photographs, captions, name)
-    whole = LOADERS[data.loader](captions, name, data)
-    if data.splits is None:
-        return whole
-    for split in data.splits:
-        whole.split(split)  # raises if there is no such split
-    return replace(whole, table=whole.table[whole.table.split.isin(data.splits)].reset_index(drop=True))
+        corpus = load_precomp(captions, data.prefix, name=name, testall=data.testall)
+    elif isinstance(data, FolderData):
+        corpus = load_folder(data.photographs, captions, name)
+    elif data.loader == "karpathy":
+        options = {"order": data.order, "captions_per_image": data.captions_per_image}
+        corpus = load_karpathy(captions, name, data.member, **options)  # type: ignore[arg-type]
+    else:
+        corpus = LOADERS[data.loader](captions, name)
+    if isinstance(data, CatalogueData) and data.splits is not None:
+        for split in data.splits:
+            corpus.split(split)  # raises if there is no such split
+        corpus = replace(corpus, table=corpus.table[corpus.table.split.isin(data.splits)])
+    if lacking := [split for split in needs if split not in corpus.splits]:
+        raise InputError(
+            f"no image of '{name}' is in the split '{lacking[0]}' (there are {', '.join(corpus.splits)})",
+            where=captions,
+            cure=f"training needs images for train, dev and test: put some into '{lacking[0]}'",
+        )
+    return corpus

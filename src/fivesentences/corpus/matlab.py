@@ -37,22 +37,19 @@ def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
         wanted = [name for name in names if math.prod(held.get(name, (0,))) <= MOST_NUMBERS]
         content = loadmat(str(path), variable_names=wanted, appendmat=False) if wanted else {}
     except NotImplementedError:
-        raise InputError(
-            "this is a file of MATLAB 7.3, which is HDF5", where=path, cure="save it with -v7 in MATLAB"
-        ) from None
+        what = "this is a file of MATLAB 7.3, which is HDF5"
+        raise InputError(what, where=path, cure="save it with -v7 in MATLAB") from None
     except Exception:  # a damaged file fails anywhere in scipy
         raise InputError("this is not a complete .mat file of MATLAB", where=path, cure="fetch it again") from None
     return [_matrix(path, name, held.get(name), content.get(name)) for name in names]
 
 
 def _matrix(path: Path | str, name: str, shape: tuple[int, ...] | None, value: Any) -> NDArray[Any]:
-    if hasattr(value, "toarray"):  # a sparse matrix
-        value = value.toarray()
+    value = value.toarray() if hasattr(value, "toarray") else value  # a sparse matrix
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "fiub":
         held = "missing" if shape is None else f"{getattr(value, 'dtype', 'too large or no array')} {list(shape)}"
         what = f"{name} is {held}; it must be a matrix of real numbers, at most {MOST_NUMBERS:,}."
         raise InputError(what, where=path)
-    if not np.isfinite(value).all():
-        row, column = np.argwhere(~np.isfinite(value))[0]
+    for row, column in np.argwhere(~np.isfinite(value))[:1]:
         raise InputError(f"{name} holds {value[row, column]} in row {row}, column {column}.", where=path)
     return value

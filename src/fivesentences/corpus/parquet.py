@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fivesentences.documents import check_file, parse_json
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, reason_of
 from fivesentences.storage import replacing
 
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError)
@@ -55,10 +55,9 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
         InputError: If a column cannot be converted.
     """
     try:
-        frame: pd.DataFrame = stored.to_pandas()
+        return stored.to_pandas()  # type: ignore[no-any-return]
     except _UNREADABLE as error:  # such as metadata of other columns
         raise _unreadable(path, error, cure) from None
-    return frame
 
 
 def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.DataFrame:
@@ -99,5 +98,4 @@ def label_of(stored: pa.Table, path: Path | str, key: bytes, form: int, cure: st
 
 
 def _unreadable(path: Path | str, error: Exception, cure: str) -> InputError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
-    return InputError(f"this is not a readable parquet file ({reason})", where=path, cure=cure)
+    return InputError(f"this is not a readable parquet file ({reason_of(error)})", where=path, cure=cure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
 from fivesentences.documents import read_json
@@ -20,7 +19,7 @@ def load_pascal_sentences(captions: Path | str, name: str = "pascal_sentences") 
 
     Args:
         captions: The JSON, such as ``{"2008_000716.jpg": {"category": "aeroplane", "captions": ["Two jets."]}}``.
-        name: What to call the corpus.
+        name: Name of the corpus.
 
     Raises:
         InputError: If the file is missing or damaged, or an image lacks a category or a caption.
@@ -31,20 +30,14 @@ def load_pascal_sentences(captions: Path | str, name: str = "pascal_sentences") 
         raise InputError(f"{path.name}: it must map filenames to their category and captions.")
     rows: list[Row] = []
     for filename, image in content.items():
-        rows += _rows_of_image(filename, image, f"{path.name}: '{filename[:80]}'")
+        where, image = f"{path.name}: '{filename[:80]}'", image if isinstance(image, dict) else {}
+        category, texts = image.get("category"), image.get("captions")
+        if not isinstance(category, str) or not category.strip():
+            raise InputError(f"{where} has no category; give its name.")
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{where} has no list of captions; give at least one.")
+        of_image = (PurePosixPath(filename).stem, filename)
+        for number, text in enumerate(texts):
+            caption = caption_at(text, f"{where}: caption {number}")
+            rows.append(Row(*of_image, f"{filename}#{number}", caption, SPLIT, category.strip()))
     return corpus_of(name, rows)
-
-
-def _rows_of_image(filename: str, image: Any, where: str) -> list[Row]:
-    category = image.get("category") if isinstance(image, dict) else None
-    captions = image.get("captions") if isinstance(image, dict) else None
-    if not isinstance(category, str) or not category.strip():
-        raise InputError(f"{where} has no category; give its name.")
-    if not isinstance(captions, list) or not captions or not all(isinstance(caption, str) for caption in captions):
-        raise InputError(f"{where} has no list of captions; give at least one.")
-    image_id = PurePosixPath(filename).stem
-    return [
-        Row(image_id, filename, f"{filename}#{number}", caption_at(caption, f"{where}: caption {number}"), SPLIT,
-            category.strip())
-        for number, caption in enumerate(captions)
-    ]  # fmt: skip

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
@@ -49,25 +48,27 @@ def identify(photographs: Path, memory: Path | None = None) -> Identity:
     Raises:
         InputError: If the path is missing, is a damaged archive, or contains no photographs, or if one cannot be read.
     """
-    names = Photographs(photographs).names()
+    there = Photographs(photographs)
     if not photographs.is_dir():
-        with open_zip(photographs) as archive:
-            inside = {entry.filename: entry for entry in archive.infolist()}
-        return _identity((name, f"{inside[name].file_size} {inside[name].CRC:08x}") for name in names)
+        states = [there.state_of(name) for name in there.names()]
+        return _identity((name, f"{size} {checksum:08x}") for name, size, checksum in states)
     known = _remembered(memory)
     now: dict[str, list[Any]] = {}
-    for name in names:
+    for name in there.names():
         path = photographs / name
         try:
             status = path.stat()
             # Not the times alone: `cp -p` keeps them, and the change time and the inode tell.
             state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-            before = known.get(name)
-            now[name] = before if before is not None and before[1:] == state else [sha256_of(path), *state]
+            before = known.get(name, [])
+            now[name] = before if before[1:] == state else [sha256_of(path), *state]
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
     if memory is not None and now != known:
-        _remember(memory, now)
+        settled = {name: facts for name, facts in now.items() if facts[3] < time.time_ns() - SETTLED}
+        # A folder that cannot be written must not end a dry run; the photographs are hashed again the next time.
+        with contextlib.suppress(OSError, InputError), replacing(memory) as temporary:
+            temporary.write_text(json.dumps({"format": FORMAT, "files": settled}), encoding="ascii")
     return _identity((name, facts[0]) for name, facts in now.items())
 
 
@@ -80,7 +81,7 @@ def _identity(rows: Iterable[tuple[str, str]]) -> Identity:
 
 
 def _remembered(memory: Path | None) -> dict[str, list[Any]]:
-    """SHA-256, size, times and inode by name; nothing if the file is missing, damaged or of another version."""
+    """Return SHA-256, size, times and inode by name; nothing if the file is missing, damaged or of another version."""
     if memory is None:
         return {}
     try:
@@ -89,11 +90,3 @@ def _remembered(memory: Path | None) -> dict[str, list[Any]]:
         return {name: facts for name, facts in files.items() if len(facts) == 5}
     except (InputError, LookupError, TypeError, AttributeError):
         return {}
-
-
-def _remember(memory: Path, files: dict[str, list[Any]]) -> None:
-    oldest = time.time_ns() - SETTLED
-    settled = {name: facts for name, facts in files.items() if facts[3] < oldest}
-    # A folder that cannot be written must not end a dry run; the photographs are hashed again the next time.
-    with contextlib.suppress(OSError, InputError), replacing(memory) as temporary:
-        temporary.write_text(json.dumps({"format": FORMAT, "files": settled}), encoding="ascii")

@@ -6,9 +6,11 @@ import os
 import threading
 import unicodedata
 import zipfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from PIL import Image
 
@@ -18,7 +20,7 @@ from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
 
 SUFFIXES = frozenset(
-    {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"}
+    [".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"]
 )
 LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300 MB uncompressed
 
@@ -37,26 +39,22 @@ class Photographs:
     """
 
     def __init__(self, path: Path | str, *more: Path | str):
-        self.paths = (Path(path), *(Path(other) for other in more))
-        self._forget()
+        self.__setstate__({"paths": (Path(path), *(Path(other) for other in more))})
         self._look()  # fail now if a path is wrong, not in a worker an hour later
 
-    def _forget(self) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        return {"paths": self.paths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.paths: tuple[Path, ...] = state["paths"]
         self._lock = threading.Lock()
         self._process = -1
         self._archives: dict[Path, zipfile.ZipFile] = {}
         self._places: dict[str, tuple[Path, str]] = {}
         self._by_basename: dict[str, list[str]] = {}
 
-    def __getstate__(self) -> dict[str, object]:
-        return {"paths": self.paths}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self._forget()
-
-    def __repr__(self) -> str:
-        return f"Photographs({', '.join(repr(str(path)) for path in self.paths)})"
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.paths))
 
     def __len__(self) -> int:
         return len(self._look())
@@ -69,7 +67,7 @@ class Photographs:
         return list(self._look())
 
     def read(self, filename: str) -> bytes:
-        """The bytes of one photograph; ``decode`` turns them into an image.
+        """Read the bytes of one photograph; ``decode`` turns them into an image.
 
         Raises:
             InputError: If there is no such photograph, several photographs have this name, or the archive is damaged.
@@ -80,17 +78,45 @@ class Photographs:
             return read_entry(archive, name, LARGEST_PHOTOGRAPH)
         return read_bytes(place / name, LARGEST_PHOTOGRAPH)
 
-    def decoded(self, filename: str, treated: Counter[str] | None = None) -> Image.Image:
-        """One photograph as an RGB image, see ``decoding.decode``.
+    def decoded(self, filename: str) -> Image.Image:
+        """Read one photograph as an RGB image, see ``decoding.decode``.
 
         Raises:
             InputError: As ``read``, or if it cannot be decoded.
         """
-        data = self.read(filename)
-        return decode(data, f"{' and '.join(map(str, self.paths))}: photograph '{filename}'", treated)
+        return decode(self.read(filename), f"{self}: photograph '{filename}'")
+
+    def decoded_ahead(
+        self, filenames: Sequence[str], prepare: Callable[[Image.Image], Any], threads: int = 2, ahead: int = 4
+    ) -> Iterator[Any]:
+        """Yield photographs in order, prepared by a function, while threads decode the next ones.
+
+        Args:
+            filenames: Names of the photographs.
+            prepare: Applied to each decoded image, in a thread.
+            threads: Number of threads.
+            ahead: Number of photographs that are decoded ahead.
+
+        Yields:
+            What ``prepare`` returned; the ``InputError`` in place of a photograph that cannot be read.
+        """
+
+        def read(filename: str) -> Any:
+            try:
+                return prepare(self.decoded(filename))
+            except InputError as error:
+                return error
+
+        with ThreadPoolExecutor(threads) as pool:
+            begun: deque[Future[Any]] = deque()
+            for place in range(len(filenames) + ahead):
+                if place < len(filenames):
+                    begun.append(pool.submit(read, filenames[place]))
+                if place >= ahead:
+                    yield begun.popleft().result()
 
     def state_of(self, filename: str) -> tuple[str, int, int]:
-        """What tells a photograph from another one of its name without reading it.
+        """Return what tells a photograph from another one of its name without reading it.
 
         Returns:
             Its path inside, its size in bytes, and its checksum in an archive or the time of its last change.
@@ -99,18 +125,17 @@ class Photographs:
             InputError: If there is no such photograph, or several photographs have this name.
         """
         place, name = self._find(filename)
-        archive = self._archives.get(place)
-        if archive is not None:
+        if (archive := self._archives.get(place)) is not None:
             entry = archive.getinfo(name)
             return name, entry.file_size, entry.CRC
         try:
             facts = (place / name).stat()
         except OSError as error:
-            raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
+            raise InputError(f"it cannot be read ({error.strerror or error}).", where=place / name) from None
         return name, facts.st_size, facts.st_mtime_ns
 
     def problem(self, filename: str, place: str = "") -> str:
-        """What is wrong with a name that is not ``in`` the photographs; a similar name is suggested if there is one.
+        """Say what is wrong with a name that is not ``in`` the photographs, and suggest a similar name.
 
         Args:
             filename: The name.
@@ -132,24 +157,19 @@ class Photographs:
     def _find(self, filename: str) -> tuple[Path, str]:
         found = self._matches(filename)
         if len(found) != 1:
-            raise InputError(self.problem(filename), where=" and ".join(str(path) for path in self.paths))
+            raise InputError(self.problem(filename), where=str(self))
         return self._places[found[0]]
 
     def _matches(self, filename: str) -> list[str]:
-        """The names that a filename may stand for: itself, or else every name that ends in it."""
+        """Return the names that a filename may stand for: itself, or else every name that ends in it."""
         if filename in self._look():
             return [filename]
         wanted = PurePosixPath(filename).parts
-        return [
-            name
-            for name in self._by_basename.get(wanted[-1] if wanted else "", [])
-            if PurePosixPath(name).parts[-len(wanted) :] == wanted
-        ]
+        some = self._by_basename.get(wanted[-1] if wanted else "", [])
+        return [name for name in some if PurePosixPath(name).parts[-len(wanted) :] == wanted]
 
     def _look(self) -> dict[str, tuple[Path, str]]:
-        """The place of each photograph; a new process looks for itself."""
-        if self._process == os.getpid():
-            return self._places
+        """Return the place of each photograph; a new process looks for itself."""
         with self._lock:
             if self._process != os.getpid():
                 self._archives, self._places, self._by_basename = {}, {}, {}
@@ -166,15 +186,14 @@ class Photographs:
             names = sorted(_files_below(path))
         else:
             self._archives[path] = open_zip(path)
-            names = entries(self._archives[path])
-            names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
+            names = [name for name in entries(self._archives[path]) if PurePosixPath(name).suffix.lower() in SUFFIXES]
         if not names:
             raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Paths of the photographs below a folder; pathlib would take five times as long, which 30,000 files make felt."""
+    """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
     for above, _, names in os.walk(folder):
         within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
         for name in names:
@@ -184,6 +203,6 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 
 def _folded(name: str) -> str:
-    """What names have in common that differ in case, in the composition of accents or in the kind of image."""
+    """Return what names have in common that differ in case, composition of accents or kind of image."""
     path = PurePosixPath(unicodedata.normalize("NFC", name).casefold())
     return path.stem if path.suffix in SUFFIXES else path.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -236,42 +236,42 @@ def _starts(image_ids: np.ndarray) -> np.ndarray:
 
 
 def _checked(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table in its canonical form, or raise an ``InputError`` that names the first wrong row."""
+    """Return the table in its canonical form.
+
+    Raises:
+        InputError: If the table is wrong; it names the first wrong row.
+    """
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"a corpus needs a name, but its name is {name!r}.")
     if differing := set(COLUMNS) ^ set(table.columns):
-        raise InputError(
-            f"the table of '{name}' lacks or should not have the column '{min(map(str, differing))}'; the columns are "
-            f"{', '.join(COLUMNS)}."
-        )
-    if len(table) == 0:
+        what = f"the table of '{name}' lacks or should not have the column '{min(map(str, differing))}'"
+        raise InputError(what, cure=f"the columns are {', '.join(COLUMNS)}")
+    if table.empty:
         raise InputError(f"'{name}' has no images; a corpus needs at least one image with a caption.")
     table = table[list(COLUMNS)].reset_index(drop=True)
+
+    def refuse(wrong: np.ndarray, what: Callable[[int], str]) -> None:
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            raise InputError(f"'{name}', row {row} (image '{table['image_id'].iloc[row]}'): {what(row)}.")
+
     for column in COLUMNS:
-        absent = table[column].isna().tolist()
-        for row, value in enumerate(table[column].tolist()):
-            wrong = _wrong(column, None if absent[row] else value)
-            if wrong is not None:
-                raise _wrong_row(name, table, row, f"{column} {wrong}")
+        cells = zip(table[column].tolist(), table[column].isna(), strict=True)
+        said = [_wrong(column, None if is_missing else value) for value, is_missing in cells]
+        refuse(np.array([what is not None for what in said]), lambda row: f"{column} {said[row]}")  # noqa: B023
     table = table.astype(dict.fromkeys(COLUMNS, "str"))
     image_ids = table["image_id"].to_numpy()
     starts = _starts(image_ids)
     first_rows = np.flatnonzero(starts)
-    again = first_rows[pd.Series(image_ids[first_rows]).duplicated().to_numpy(dtype=bool)]
-    if len(again):
-        raise _wrong_row(name, table, int(again[0]), "the captions of an image must be adjacent")
-    twice = np.flatnonzero(table["caption_id"].duplicated().to_numpy(dtype=bool))
-    if len(twice):
-        row = int(twice[0])
-        raise _wrong_row(name, table, row, f"caption_id '{table['caption_id'].iloc[row]}' occurs twice")
-    first_of = first_rows[np.cumsum(starts) - 1]
+    again = np.zeros(len(table), dtype=bool)
+    again[first_rows] = pd.Series(image_ids[first_rows]).duplicated()
+    refuse(again, lambda row: "the captions of an image must be adjacent")
+    twice = table["caption_id"].duplicated().to_numpy(dtype=bool)
+    refuse(twice, lambda row: f"caption_id '{table['caption_id'].iloc[row]}' occurs twice")
     for column in OF_AN_IMAGE:
-        values = np.asarray(table[column].fillna("").to_numpy())
-        differs = np.flatnonzero(np.asarray(values != values[first_of], dtype=bool))
-        if len(differs):
-            row = int(differs[0])
-            first = values[first_of[row]]
-            raise _wrong_row(name, table, row, f"{column} is '{values[row]}' but '{first}' at its first caption")
+        texts = np.asarray(table[column].fillna("").to_numpy())
+        first = texts[first_rows[np.cumsum(starts) - 1]]
+        differs = np.asarray(texts != first, dtype=bool)
+        refuse(differs, lambda row: f"{column} is '{texts[row]}' but '{first[row]}' at its first caption")  # noqa: B023
     return table
 
 
@@ -286,7 +286,3 @@ def _wrong(column: str, value: object) -> str | None:
     if _SURROGATE.search(value):
         return "holds half of a surrogate pair, which is not a character"
     return "contains a line break" if column == "caption" and _LINE_BREAK.search(value) else None
-
-
-def _wrong_row(name: str, table: pd.DataFrame, row: int, what: str) -> InputError:
-    return InputError(f"'{name}', row {row} (image '{table['image_id'].iloc[row]}'): {what}.")

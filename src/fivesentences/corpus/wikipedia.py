@@ -59,19 +59,19 @@ def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories
         if of_train.shape[1] != of_test.shape[1]:
             what = f"training has {of_train.shape[1]} dimensions, test {of_test.shape[1]}; fetch it again."
             raise InputError(what, where=features)
-    lines = [line for listed in of_parts for line in listed]
-    ids: dict[str, str] = {}  # the second of equal names gets "#2", and so on
-    seen: Counter[str] = Counter()
-    for text, _, _ in lines:
+    texts, images, of_category = zip(*of_parts[0], *of_parts[1], strict=True)
+    seen: Counter[str] = Counter()  # the second of equal names gets "#2", and so on
+    ids = []
+    for text in texts:
         seen[text] += 1
-        ids[text if seen[text] == 1 else f"{text}#{seen[text]}"] = text.partition("-")[0]
+        ids.append(text if seen[text] == 1 else f"{text}#{seen[text]}")
     documents = Documents(
         ids=tuple(ids),
-        categories=tuple(category for _, _, category in lines),
-        images=tuple(image for _, image, _ in lines),
-        texts=("",) * len(lines),
+        categories=of_category,
+        images=images,
+        texts=("",) * len(ids),
         parts=tuple(part for part, listed in zip(PARTS, of_parts, strict=True) for _ in listed),
-        articles=tuple(ids.values()),
+        articles=tuple(text.partition("-")[0] for text in texts),
     )
     of_images, of_texts = (np.concatenate(both).astype(np.float64) for both in (matrices[:2], matrices[2:]))
     return LoadedDocuments(documents, of_images, of_texts)
@@ -128,8 +128,8 @@ def _documents_in_list(lines: Iterable[str], where: Path | str, names: Sequence[
     for number, line in enumerate(lines, 1):
         fields = [field.strip() for field in line.split("\t")]
         text, image, code = fields if len(fields) == 3 else ("", "", "")
-        is_number = re.fullmatch(r"[0-9]{1,9}", code) is not None
-        if not (text.partition("-")[0] and image and is_number and 1 <= int(code) <= len(names)):
+        is_code = re.fullmatch(r"[0-9]{1,9}", code) is not None and 1 <= int(code) <= len(names)
+        if not (is_code and text.partition("-")[0] and image):
             raise InputError(
                 f"line {number} is '{line[:60]}'; expected <text><tab><image><tab><category from 1 to {len(names)}>.",
                 where=where,

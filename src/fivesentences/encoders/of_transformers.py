@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import transformers
 from PIL import Image
+from torch import Tensor
+from transformers.utils import logging
 
-from fivesentences.encoders.encoder import (
-    Settings,
-    as_rows,
-    check_installed,
-    checked_length,
-    inference,
-    unreadable,
-    without_bars,
-)
-from fivesentences.encoders.encoder import versions as versions_of
-from fivesentences.encoders.naming import EncoderName
+from fivesentences.encoders.encoder import Encoder, unreadable, versions
 from fivesentences.encoders.sources import WEIGHTS, Source, find_source
+from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 
 # BLIP's text encoder has 512 positions; its authors cut captions at 35 tokens in their evaluation of retrieval.
@@ -38,130 +33,106 @@ WITHOUT_MASK = ("siglip", "siglip2")
 LOWER_CASE = ("GemmaTokenizer", "Siglip2Tokenizer")  # tokenizers of SigLIP 2, which was trained on lower case
 
 
-class TransformersEncoder:
+class TransformersEncoder(Encoder):
     """CLIP, SigLIP, SigLIP 2 or BLIP by its configuration.
 
     Of BLIP the two projections are used by which its contrastive loss compares images and captions (ITC). Its matching
     head (ITM) reads an image and a caption together and so has no vectors of either.
     """
 
-    def __init__(self, name: EncoderName, settings: Settings):
+    def __init__(self, spec: EncoderSpec, device: str):
         """Load the model.
 
         Raises:
-            InputError: If transformers is missing, there is no such model, it is of another kind, its weights do not
-                fill it, or more tokens are asked for than it reads.
+            InputError: If there is no such model, it is of another kind, its weights do not fill it, or more tokens are
+                asked for than it reads.
         """
-        check_installed("transformers", "transformers")
-        import transformers
-
-        self.settings = settings
-        self._source = find_source(name.model, settings.revision, WEIGHTS)
-        folder, fixed = str(self._source.folder), {"trust_remote_code": False, "local_files_only": True}
+        super().__init__(spec, device)
+        model = spec.name.model
+        source = find_source(model, spec.revision, WEIGHTS)
+        folder, fixed = str(source.folder), {"trust_remote_code": False, "local_files_only": True}
         try:
             config = transformers.AutoConfig.from_pretrained(folder, **fixed)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise unreadable(name.model, error) from None
+            raise unreadable(model, error) from None
         self.kind = config.model_type
         if self.kind not in CLASSES:
             raise InputError(
                 f"this is a model of type '{self.kind}'; dual encoders of transformers that are read are "
                 f"{', '.join(CLASSES)}",
-                where=name.model,
+                where=model,
                 cure="name one of those, or use open_clip: or sentence_transformers:",
             )
-        self.model = _loaded(getattr(transformers, CLASSES[self.kind]), self._source, name.model).to(settings.device)
+        self.model = _loaded(getattr(transformers, CLASSES[self.kind]), source, model).to(device)
         try:
             images: Any = transformers.AutoImageProcessor  # untyped
             self.processor = images.from_pretrained(folder, backend="pil", **fixed)
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **fixed)
         except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
-            raise unreadable(name.model, error) from None
+            raise unreadable(model, error) from None
         longest = config.text_config.max_position_embeddings
-        usual = min(BLIP_TOKENS, longest) if self.kind == "blip" else longest
-        self.max_length = checked_length(settings.max_length, usual, longest, str(name))
+        self._set_length(min(BLIP_TOKENS, longest) if self.kind == "blip" else longest, longest)
         self.lower_case = self.kind in WITHOUT_MASK and type(self.tokenizer).__name__.startswith(LOWER_CASE)
-        self.facts: Mapping[str, Any] = {
+        self.facts = {
             "library": "transformers",
-            "versions": versions_of("transformers", "tokenizers", "torch"),
-            "model": name.model,
+            "versions": versions("transformers", "tokenizers", "torch"),
+            "model": model,
             "model_class": CLASSES[self.kind],
-            **self._source.facts(),
+            **source.facts(),
             "preprocessing": json.loads(self.processor.to_json_string()),
             "tokenizer": type(self.tokenizer).__name__,
             "lower_case": self.lower_case,
             "max_length": self.max_length,
         }
 
+    def prompted(self, captions: Sequence[str]) -> list[str]:
+        """Put captions into the prompt, in lower case for SigLIP 2."""
+        texts = super().prompted(captions)
+        return [text.lower() for text in texts] if self.lower_case else texts
+
     def prepare(self, image: Image.Image) -> dict[str, npt.NDArray[Any]]:
-        """Pixels ``[3, height, width]``; for SigLIP 2 of flexible resolution patches, their mask and shape."""
+        """Prepare pixels ``[3, height, width]``; for SigLIP 2 of flexible resolution patches, their mask and shape."""
         made = self.processor(images=image, return_tensors="np")
         return {key: np.asarray(value[0]) for key, value in made.items()}
 
-    def images(self, prepared: Sequence[dict[str, npt.NDArray[Any]]]) -> npt.NDArray[np.float32]:
-        """As in ``Encoder``."""
-        import torch
-
+    def image_vectors(self, prepared: Sequence[dict[str, npt.NDArray[Any]]]) -> Tensor:
+        """Compute ``[n, dim]`` of prepared images."""
         batch = {key: torch.from_numpy(np.stack([one[key] for one in prepared])) for key in prepared[0]}
-        batch = {key: tensor.to(self.settings.device) for key, tensor in batch.items()}
-        with inference(self.settings):
-            if self.kind == "blip":
-                states = self.model.vision_model(pixel_values=batch["pixel_values"]).last_hidden_state
-                return as_rows(self.model.vision_proj(states[:, 0, :]))
-            return as_rows(self.model.get_image_features(**batch).pooler_output)
+        batch = {key: tensor.to(self.device) for key, tensor in batch.items()}
+        if self.kind == "blip":
+            states = self.model.vision_model(pixel_values=batch["pixel_values"]).last_hidden_state
+            return self.model.vision_proj(states[:, 0, :])  # type: ignore[no-any-return]
+        return self.model.get_image_features(**batch).pooler_output  # type: ignore[no-any-return]
 
-    def captions(self, captions: Sequence[str]) -> npt.NDArray[np.float32]:
-        """As in ``Encoder``."""
-        tokens = self.tokenizer(
-            self._texts(captions),
-            padding="max_length",
-            truncation=True,
-            max_length=self.max_length,
-            return_tensors="pt",
+    def text_vectors(self, texts: list[str]) -> Tensor:
+        """Compute ``[n, dim]`` of captions within the prompt."""
+        batch = self.tokenizer(
+            texts, padding="max_length", truncation=True, max_length=self.max_length, return_tensors="pt",
             return_attention_mask=True,
-        ).to(self.settings.device)
-        batch = {"input_ids": tokens["input_ids"]}
-        if self.kind not in WITHOUT_MASK:
-            batch["attention_mask"] = tokens["attention_mask"]
-        with inference(self.settings):
-            if self.kind == "blip":
-                states = self.model.text_encoder(**batch).last_hidden_state
-                return as_rows(self.model.text_proj(states[:, 0, :]))
-            return as_rows(self.model.get_text_features(**batch).pooler_output)
-
-    def truncated(self, captions: Sequence[str]) -> int:
-        """As in ``Encoder``."""
-        tokens = self.tokenizer(self._texts(captions), padding=False, truncation=False, verbose=False)["input_ids"]
-        return sum(len(one) > self.max_length for one in tokens)
-
-    def _texts(self, captions: Sequence[str]) -> list[str]:
-        texts = self.settings.prompted(captions)
-        return [text.lower() for text in texts] if self.lower_case else texts
+        ).to(self.device)  # fmt: skip
+        wanted = ("input_ids",) if self.kind in WITHOUT_MASK else ("input_ids", "attention_mask")
+        tokens = {key: batch[key] for key in wanted}
+        if self.kind == "blip":
+            states = self.model.text_encoder(**tokens).last_hidden_state
+            return self.model.text_proj(states[:, 0, :])  # type: ignore[no-any-return]
+        return self.model.get_text_features(**tokens).pooler_output  # type: ignore[no-any-return]
 
 
 def _loaded(kind: Any, source: Source, where: str) -> Any:
-    """The model in evaluation mode; transformers itself would fill weights that are missing with random numbers."""
-    import torch
-
-    safetensors = source.weights[0].suffix == ".safetensors"
+    """Load the model in evaluation mode; transformers itself would fill missing weights with random numbers."""
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        with without_bars():
-            model, report = kind.from_pretrained(
-                str(source.folder),
-                dtype=torch.float32,
-                local_files_only=True,
-                use_safetensors=safetensors,
-                weights_only=True,
-                output_loading_info=True,
-            )
+        model, report = kind.from_pretrained(
+            str(source.folder), dtype=torch.float32, local_files_only=True, weights_only=True, output_loading_info=True,
+            use_safetensors=source.weights[0].suffix == ".safetensors",
+        )  # fmt: skip
     except Exception as error:  # what a damaged file raises depends on where it is damaged
         raise unreadable(where, error) from None
-    missing = sorted(str(key) for key in report["missing_keys"])
-    reshaped = sorted(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])
-    if missing or reshaped:
+    wrong = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
+    if wrong:
         raise InputError(
-            f"its weights do not fill {kind.__name__}: {len(missing)} tensors are missing and {len(reshaped)} of "
-            f"another shape (such as '{(missing + reshaped)[0]}')",
+            f"its weights do not fill {kind.__name__}: {len(wrong)} tensors are missing or of another shape (such as "
+            f"{wrong[0]})",
             where=where,
             cure="name a model that was trained to compare images with captions",
         )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import snapshot_download
+
 from fivesentences.documents import read_json
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, reason_of
 from fivesentences.storage import sha256_of
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -26,7 +28,7 @@ class Source:
     """The files of a model.
 
     Attributes:
-        folder: Where they are.
+        folder: The folder that they are in.
         revision: Commit of the Hub; None for a folder of the user.
         weights: The files of weights that are loaded, safetensors if there are any.
     """
@@ -35,13 +37,9 @@ class Source:
     revision: str | None
     weights: tuple[Path, ...]
 
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of every file of weights, by its path in the folder."""
-        return {path.relative_to(self.folder).as_posix(): sha256_of(path) for path in self.weights}
-
     def facts(self) -> dict[str, Any]:
-        """Revision and weights, for the note beside the vectors."""
-        hashes = self.hashes()
+        """Return the revision and the SHA-256 of the weights, for the note beside the vectors."""
+        hashes = {path.relative_to(self.folder).as_posix(): sha256_of(path) for path in self.weights}
         return {"revision": self.revision, "weights": hashes, "weights_sha256": combined(hashes)}
 
 
@@ -51,47 +49,45 @@ def find_source(model: str, revision: str | None, patterns: Sequence[Sequence[st
     Args:
         model: A local folder, or a repository such as ``openai/clip-vit-base-patch32``.
         revision: Branch, tag or commit of a repository; default its main branch.
-        patterns: Names of weights, the best group first; the first group of which there are files is taken.
-        below: Whether weights are also looked for in folders within.
+        patterns: Groups of names of weights, the best group first; the first group that has files is taken.
+        below: Whether weights are also looked for in subfolders.
 
     Raises:
-        InputError: If there is no such folder or repository, it cannot be fetched, or it holds no weights.
+        InputError: If there is no such folder or repository, it cannot be fetched, holds no weights, or asks to run
+            Python of its own.
     """
-    folder, commit = Path(model), None
-    if folder.is_dir():
-        if revision is not None:
-            raise InputError(f"{model} is a folder, which has no revisions; leave --revision out.")
-    elif _REPOSITORY.fullmatch(model) and not model.startswith("."):
-        folder = _fetched(model, revision, patterns)
-        commit = folder.name
-    else:
+    local = Path(model).is_dir()
+    if local and revision is not None:
+        raise InputError(f"{model} is a folder, which has no revisions; leave --revision out.")
+    if not local and (model.startswith(".") or not _REPOSITORY.fullmatch(model)):
         raise InputError("there is no such folder, and a repository is called ORGANISATION/NAME.", where=model)
-    names = sorted(path.relative_to(folder).as_posix() for path in (folder.rglob if below else folder.glob)("*.*"))
-    weights = tuple(folder / name for name in _first_group(names, patterns))
-    if not weights:
-        wanted = " or ".join(group[0] for group in patterns)
-        raise InputError(f"it holds no weights ({wanted}); save the model there again.", where=model)
-    refuse_remote_code(folder)
-    return Source(folder, commit, weights)
+    for group in patterns:
+        folder = Path(model) if local else _fetched(model, revision, group)
+        paths = sorted(folder.rglob("*.*") if below else folder.glob("*.*"))
+        if weights := [path for path in paths if any(fnmatch(path.name, pattern) for pattern in group)]:
+            _refuse_remote_code(folder)
+            return Source(folder, None if local else folder.name, tuple(weights))
+    wanted = " or ".join(group[0] for group in patterns)
+    raise InputError(f"it holds no weights ({wanted}); save the model there again.", where=model)
 
 
 def combined(hashes: dict[str, str]) -> str:
-    """One SHA-256 for the weights: that of the only file, or of the list of all files with theirs."""
+    """Return one SHA-256 for all weights: that of the only file, or of the list of all files with theirs."""
     if len(hashes) == 1:
         return next(iter(hashes.values()))
     return hashlib.sha256("".join(f"{value}  {name}\n" for name, value in sorted(hashes.items())).encode()).hexdigest()
 
 
-def refuse_remote_code(folder: Path) -> None:
-    """Refuse configurations that ask to run Python of their own.
+def _refuse_remote_code(folder: Path) -> None:
+    """Refuse a configuration that sets ``trust_remote_code``, which open_clip would pass on."""
 
-    ``trust_remote_code`` is never set here, but open_clip passes on what a configuration says.
+    def asks(content: Any) -> bool:
+        if isinstance(content, dict):
+            return bool(content.get("trust_remote_code")) or any(map(asks, content.values()))
+        return isinstance(content, list) and any(map(asks, content))
 
-    Raises:
-        InputError: If a JSON file at the top of the folder sets it.
-    """
     for path in sorted(folder.glob("*config*.json")):
-        if _asks(read_json(path)):
+        if asks(read_json(path)):
             raise InputError(
                 "it sets trust_remote_code, by which its author's Python would be run; such models are not loaded",
                 where=path,
@@ -99,55 +95,13 @@ def refuse_remote_code(folder: Path) -> None:
             )
 
 
-def _asks(content: Any) -> bool:
-    if isinstance(content, dict):
-        return bool(content.get("trust_remote_code")) or any(map(_asks, content.values()))
-    return isinstance(content, list) and any(map(_asks, content))
-
-
-def _first_group(names: Iterable[str], patterns: Sequence[Sequence[str]]) -> list[str]:
-    names = list(names)
-    for group in patterns:
-        if found := [name for name in names if any(fnmatch(name.rpartition("/")[2], pattern) for pattern in group)]:
-            return found
-    return []
-
-
-def _fetched(model: str, revision: str | None, patterns: Sequence[Sequence[str]]) -> Path:
-    """The folder of a repository in the Hub's cache, which is called like the commit."""
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
-
-    try:
-        try:
-            info = HfApi().model_info(model, revision=revision)
-        except (RepositoryNotFoundError, RevisionNotFoundError):
-            raise
-        except Exception:  # no connection, in the words of httpx or the Hub: what was fetched before will do
-            return _cached(model, revision, patterns)
-        names = [one.rfilename for one in info.siblings or []]
-        return Path(
-            snapshot_download(model, revision=revision, allow_patterns=[*TEXTS, *_first_group(names, patterns)])
-        )
+def _fetched(model: str, revision: str | None, group: Sequence[str]) -> Path:
+    """Return the folder of a repository in the Hub's cache, which is named after the commit."""
+    try:  # without a connection, what was fetched before will do
+        return Path(snapshot_download(model, revision=revision, allow_patterns=[*TEXTS, *group]))
     except Exception as error:  # whatever the Hub's library raises at the moment
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
         raise InputError(
-            f"the model could not be fetched from the Hugging Face Hub ({reason})",
+            f"the model could not be fetched from the Hugging Face Hub ({reason_of(error)})",
             where=model,
             cure="check its name and the connection, or name a local folder that holds it",
         ) from None
-
-
-def _cached(model: str, revision: str | None, patterns: Sequence[Sequence[str]]) -> Path:
-    """The folder of a repository of which at least one group of weights was fetched before."""
-    from huggingface_hub import snapshot_download
-
-    for group in patterns:
-        try:  # a group of which nothing was fetched is incomplete, for the Hub's library
-            wanted = [*TEXTS, *group]
-            folder = Path(snapshot_download(model, revision=revision, allow_patterns=wanted, local_files_only=True))
-        except FileNotFoundError:
-            continue
-        if _first_group([path.name for path in folder.rglob("*")], [group]):
-            return folder
-    raise ConnectionError("it cannot be reached, and the model was not fetched before")

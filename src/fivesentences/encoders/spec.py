@@ -1,14 +1,68 @@
-"""A dual encoder as a row of tables: what a study says of it."""
+"""Which dual encoder, and how it is run: what a study or a command says of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator
 
 from fivesentences.config.types import Count, Precision, Sha256, Strict
-from fivesentences.encoders.naming import PLACE, parse_encoder
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
+
+PLACE = "{}"  # of the caption in a prompt
+Library = Literal["open_clip", "transformers", "sentence_transformers"]
+_ALIASES = {"openclip": "open_clip", "open-clip": "open_clip", "hf": "transformers", "huggingface": "transformers",
+            "sentence-transformers": "sentence_transformers", "st": "sentence_transformers"}  # fmt: skip
+# How open_clip marks a model that is not one of its own architectures.
+IN_HUB, IN_FOLDER = "hf-hub:", "local-dir:"
+EXAMPLES = (
+    "open_clip:ViT-B-32/laion2b_s34b_b79k, transformers:openai/clip-vit-base-patch32 or "
+    "sentence_transformers:clip-ViT-B-32"
+)
+
+
+class EncoderName(NamedTuple):
+    """A library and its model.
+
+    Attributes:
+        library: The library that loads the model.
+        model: A repository of the Hugging Face Hub, a local folder, or an architecture of open_clip.
+        weights: A tag of open_clip or a checkpoint file, if ``model`` is an architecture; else None.
+    """
+
+    library: Library
+    model: str
+    weights: str | None = None
+
+
+def parse_encoder(text: str) -> EncoderName:
+    """Parse the name of an encoder, such as ``open_clip:ViT-B-32/laion2b_s34b_b79k``.
+
+    ``open_clip:MODEL/PRETRAINED`` takes a tag of open_clip or the path of a checkpoint; ``open_clip:hf-hub:ORG/NAME``
+    and ``open_clip:local-dir:FOLDER`` name a model with its configuration. ``transformers:`` and
+    ``sentence_transformers:`` take a repository of the Hugging Face Hub or a local folder.
+
+    Raises:
+        InputError: If the library is unknown, or the model or open_clip's weights are missing.
+    """
+    library, colon, model = text.partition(":")
+    library = _ALIASES.get(library.lower(), library)
+    if library not in get_args(Library) or not model:
+        lacks = "model" if library in get_args(Library) else "library"
+        hint = did_you_mean(library, get_args(Library)) if colon and lacks == "library" else None
+        raise InputError(f"encoder '{text}' names no {lacks}", cure=hint or f"write, for example, {EXAMPLES}")
+    if library == "open_clip" and not model.startswith((IN_HUB, IN_FOLDER)):
+        architecture, _, weights = model.partition("/")
+        if not weights or not architecture:
+            raise InputError(
+                f"encoder '{text}' names no weights, without which open_clip's models are random",
+                cure="write open_clip:MODEL/PRETRAINED, with a tag of open_clip or the path of a checkpoint",
+            )
+        return EncoderName("open_clip", architecture, weights)
+    if library == "open_clip":
+        model = model.removeprefix(IN_HUB).removeprefix(IN_FOLDER)
+    return EncoderName(library, str(Path(model)) if Path(model).is_dir() else model)  # type: ignore[arg-type]
 
 
 class EncoderSpec(Strict):
@@ -23,15 +77,19 @@ class EncoderSpec(Strict):
     batch_size: Count = Field(default=32, description="images or captions per forward pass")
 
     @property
+    def name(self) -> EncoderName:
+        """Library, model and weights."""
+        return parse_encoder(self.encoder)
+
+    @property
     def title(self) -> str:
-        """What tables call it: the model as its library does."""
+        """Name of the model in tables: the one that its library uses."""
         return self.encoder.partition(":")[2]
 
     @property
     def is_local(self) -> bool:
         """Whether its weights are files of the user, so that nothing needs to be fetched."""
-        name = parse_encoder(self.encoder)
-        return Path(name.model).is_dir() or (name.weights is not None and Path(name.weights).is_file())
+        return Path(self.name.model).is_dir() or (self.name.weights is not None and Path(self.name.weights).is_file())
 
     @field_validator("encoder")
     @classmethod

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,25 +13,58 @@ from PIL import Image
 
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
-from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Crops, Layout, Precision
+
+#: The name of the extractor that needs no learned weights: colours, gradients and flat shapes.
+GRID_DESCRIPTORS = "grid_descriptors"
 
 
-class Extractor(Protocol):
+@dataclass(frozen=True)
+class Recipe:
+    """What an extractor is built from.
+
+    Attributes:
+        extractor: ``grid_descriptors`` or the name of a timm network.
+        layout: ``global`` or ``grid``.
+        weights: A safetensors file; None where the extractor has no weights, or timm downloads them.
+        device: Name of the device in torch.
+        crops: ``centre``: what the network's own preparation leaves of an image. ``ten``: four corners, the centre and
+            their mirror images; the features are the mean over the ten.
+        normalise: Scale each vector to length 1 (after the mean over crops).
+        precision: Precision of the network's arithmetic. Below float32, torch's autocast decides which operations stay
+            precise.
+    """
+
+    extractor: str
+    layout: Layout
+    weights: Path | None
+    device: str = "cpu"
+    crops: Crops = "centre"
+    normalise: bool = False
+    precision: Precision = "float32"
+
+
+class Preparer(Protocol):
+    """Turns an RGB image into bytes of a fixed shape."""
+
+    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
+        """See above."""
+
+
+class Extractor(Preparer, Protocol):
     """Turns images into features, in two steps that may run in different processes.
 
     Attributes:
         on_accelerator: Whether ``describe`` needs a device that only one process should use.
         images_at_once: Images that are described together: the unit of work.
+        preparer: Prepares images as this does, and can be pickled.
     """
 
     on_accelerator: bool
-
-    @property
-    def images_at_once(self) -> int:
-        """See above."""
-
-    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """Turn an RGB image into bytes of a fixed shape."""
+    images_at_once: int
+    preparer: Any
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Compute features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
@@ -42,82 +73,55 @@ class Extractor(Protocol):
         """Return what the features depend on besides name and layout, as JSON: preparation, versions, weights."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """Some photographs that are described together."""
+class Task(NamedTuple):
+    """Some photographs that are described together, or only prepared if ``preparer`` is given."""
 
     filenames: tuple[str, ...]
     photographs: tuple[Path, ...]
     recipe: Recipe
+    preparer: Preparer | None = None
 
 
 class Chunk(NamedTuple):
-    """What a worker makes of a task.
+    """Result of a task.
 
     Attributes:
         array: ``[images, ...]``, prepared images or their features; None if no photograph can be read.
-        treated: How many photographs were turned, put on white and so on, see ``corpus.decoding``.
         corrupt: Why photographs could not be read, by place; their rows mean nothing.
     """
 
     array: npt.NDArray[Any] | None
-    treated: Counter[str]
     corrupt: dict[int, str]
 
 
-def prepare_chunk(task: Task) -> Chunk:
-    """Read, decode and prepare photographs for the extractor: uint8 ``[images, ...]``.
+def work(task: Task) -> Chunk:
+    """Read, decode, prepare (uint8 ``[images, ...]``) and describe (float32 ``[images, ...]``) photographs.
 
     A photograph that cannot be read is replaced by one that can, so that the others are described in the same company
     as otherwise, which the last digits depend on.
     """
-    extractor, photographs = _preparer_of(task.recipe), _photographs(task.photographs)
-    treated: Counter[str] = Counter()
+    photographs, preparer = _photographs(task.photographs), task.preparer or extractor_of(task.recipe)
     prepared: dict[int, npt.NDArray[np.uint8]] = {}
     corrupt: dict[int, str] = {}
     for place, filename in enumerate(task.filenames):
         try:
-            image = photographs.decoded(filename, treated)
+            prepared[place] = preparer.prepare(photographs.decoded(filename))
         except InputError as error:
             corrupt[place] = str(error)
-        else:
-            prepared[place] = extractor.prepare(image)
     if not prepared:
-        return Chunk(None, treated, corrupt)
+        return Chunk(None, corrupt)
     other = next(iter(prepared.values()))
-    return Chunk(np.stack([prepared.get(place, other) for place in range(len(task.filenames))]), treated, corrupt)
+    batch = np.stack([prepared.get(place, other) for place in range(len(task.filenames))])
+    return Chunk(describe(task.recipe, batch) if task.preparer is None else batch, corrupt)
 
 
-def describe_chunk(task: Task) -> Chunk:
-    """Compute features of photographs: float32 ``[images, ...]``."""
-    prepared = prepare_chunk(task)
-    if prepared.array is None:
-        return prepared
-    return prepared._replace(array=describe(extractor_of(task.recipe), prepared.array, task.recipe))
-
-
-def describe(extractor: Extractor, batch: npt.NDArray[np.uint8], recipe: Recipe) -> npt.NDArray[np.float32]:
+def describe(recipe: Recipe, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """Compute features of prepared images, of length 1 if the recipe says so (a vector of zeros stays one)."""
-    rows = extractor.describe(batch)
+    rows = extractor_of(recipe).describe(batch)
     if recipe.normalise:
         length = np.linalg.norm(rows, axis=-1, keepdims=True)
         rows /= np.where(length > 0, length, 1)
     return rows
-
-
-@lru_cache(maxsize=1)
-def _preparer_of(recipe: Recipe) -> Any:
-    if recipe.preprocessing is None:
-        return extractor_of(recipe)
-    from fivesentences.features.networks import Preparer
-
-    return Preparer(json.loads(recipe.preprocessing), recipe.crops)
-
-
-def forget() -> None:
-    """Let go of the extractor, which would stay in the memory of a process that goes on."""
-    extractor_of.cache_clear()
-    _preparer_of.cache_clear()
 
 
 @lru_cache(maxsize=1)
@@ -127,18 +131,16 @@ def extractor_of(recipe: Recipe) -> Extractor:
     Raises:
         InputError: If it is unknown, or its weights or options do not fit.
     """
-    if recipe.extractor == GRID_DESCRIPTORS:
-        from fivesentences.features.grid_descriptors import GridDescriptors
+    if recipe.extractor != GRID_DESCRIPTORS:
+        from fivesentences.features.networks import Network
 
-        if recipe.crops != "centre" or recipe.precision != "float32":
-            raise InputError(f"{GRID_DESCRIPTORS} describes whole pictures in float32; leave crops and precision out.")
-        return GridDescriptors(recipe.layout)
-    from fivesentences.features.networks import Network, check_name
+        return Network(recipe)
+    from fivesentences.features.grid_descriptors import GridDescriptors
 
-    check_name(recipe.extractor, (GRID_DESCRIPTORS,))
-    return Network(
-        recipe.extractor, recipe.layout, recipe.weights, recipe.device, crops=recipe.crops, precision=recipe.precision
-    )
+    if recipe.crops != "centre" or recipe.precision != "float32" or recipe.weights is not None:
+        what = f"{GRID_DESCRIPTORS} describes whole pictures in float32 and has no weights"
+        raise InputError(what, cure="leave crops, precision and weights out")
+    return GridDescriptors(recipe.layout)
 
 
 @lru_cache(maxsize=1)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,15 +18,14 @@ from fivesentences.config.types import Crops, Layout, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
-from fivesentences.features.describing import Extractor, Task
+from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe, Task
 from fivesentences.features.files import regions_beside, write_images, write_source, writing_npy
-from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
+from fivesentences.features.formats.record import check_ids
 from fivesentences.features.unfinished import FinishedParts, digest_of
 from fivesentences.features.workers import map_in_processes
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import check_npy, replacing, write_json
 
 Storage = Literal["auto", "float32", "float16"]
 OnCorrupt = Literal["fail", "skip", "zero"]
@@ -80,9 +77,7 @@ def extract_features(
     Memory does not grow with the features.
 
     On a CPU each worker decodes and describes on one thread; with a CUDA device the workers decode and this process
-    describes. The numbers do not depend on the number of workers or on a kill. A last line on standard error says how
-    many photographs were turned upright, put on white, scaled from 16 bits or had several frames (see
-    ``corpus.decoding.decode``), if any; those of an earlier call are not counted.
+    describes. The numbers do not depend on the number of workers or on a kill.
 
     Args:
         photographs: Where the images are.
@@ -93,9 +88,9 @@ def extract_features(
         workers: Number of worker processes; 0 does the work in this process. On a CPU each holds a copy of the network.
         weights: A safetensors file for a timm network; without it timm downloads its own weights.
         storage: ``auto`` stores rows of more than 8,192 numbers as float16, others as float32.
-        crops: ``centre`` (or whatever the weights require) or ``ten``, see ``recipe.Recipe``.
+        crops: ``centre`` (or whatever the weights require) or ``ten``, see ``describing.Recipe``.
         normalise: Scale each vector to length 1.
-        precision: What a network computes in; features are stored as ``storage`` says.
+        precision: Precision of a network's arithmetic; features are stored as ``storage`` says.
         on_corrupt: What to do when all others are done and photographs could not be read: ``fail`` names them and
             writes nothing (the parts of the others are kept), ``skip`` leaves them out, ``zero`` writes rows of zeros.
             ``skip`` and ``zero`` name them in ``out.with_suffix(".corrupt.json")`` and on standard error.
@@ -106,24 +101,22 @@ def extract_features(
             weights do not fit or cannot be obtained, or a feature is not finite. Finished parts are kept.
     """
     out = Path(out)
-    options: dict[str, tuple[str, Any]] = {
-        "layout": (layout, Layout),
-        "storage": (storage, Storage),
-        "crops": (crops, Crops),
-    }
-    options |= {"precision": (precision, Precision), "on_corrupt": (on_corrupt, OnCorrupt)}
-    _check(options, workers, out, images, extractor, weights)
-    recipe = Recipe(extractor, layout, weights, "cpu", crops, normalise, precision)
-    if extractor != GRID_DESCRIPTORS:
-        recipe = replace(recipe, device=machine.best_device())
-    ids, filenames, states = _wanted(photographs, images, out)
+    check_npy(out, "features")
+    if layout not in get_args(Layout):
+        raise InputError(f"layout is '{layout}'; it must be one of {', '.join(get_args(Layout))}.")
+    device = "cpu" if extractor == GRID_DESCRIPTORS else machine.best_device()
+    recipe = Recipe(extractor, layout, weights, device, crops, normalise, precision)
+    ids, filenames = images["image_id"].astype(str).tolist(), images["filename"].astype(str).tolist()
+    check_ids(ids, "the table of images")
+    # The id counts too: two images may share a photograph, and then parts must not share a name.
+    states = [(image_id, *photographs.state_of(name)) for image_id, name in zip(ids, filenames, strict=True)]
     built = describing.extractor_of(recipe)
     size, source = chunk_size or built.images_at_once, _source(recipe, built.facts())
     with FinishedParts(out, {**source, "storage": storage}) as parts:
         slices = [slice(start, start + size) for start in range(0, len(ids), size)]
         names = {digest_of(states[rows])[:32]: rows for rows in slices}
-        _describe_all(parts, names, ids, filenames, photographs, recipe, built, storage, workers)
-        describing.forget()  # with workers=0 the network would stay in memory
+        _describe_all(parts, names, ids, filenames, photographs, recipe, storage, workers)
+        describing.extractor_of.cache_clear()  # with workers=0 the network would stay in memory
         return _write(out, parts, names, ids, filenames, on_corrupt, source)
 
 
@@ -139,12 +132,12 @@ def extract_as_configured(
     """Write the features of every image, see ``extract_features`` and ``detectors.extraction.extract_regions``.
 
     Args:
-        spec: Which features, as a configuration says it.
+        spec: The block of the configuration.
         photographs: Where the images are.
         images: ``image_id`` and ``filename``, one row per image.
         out: The ``.npy``.
-        workers: Processes, if a network describes the images.
-        weights: A file; None: what timm or torchvision downloads.
+        workers: Number of processes, if a network describes the images.
+        weights: A file; None: the weights that timm or torchvision downloads.
 
     Raises:
         InputError: As they do, or if ``bottom_up`` has no weights, which no library offers.
@@ -183,37 +176,29 @@ def _describe_all(
     filenames: Sequence[str],
     photographs: Photographs,
     recipe: Recipe,
-    built: Extractor,
     storage: Storage,
     workers: int,
 ) -> None:
-    """Describe what is not finished."""
-    missing = {name: rows for name, rows in names.items() if not _is_finished(parts, name)}
+    """Describe the parts that are not finished; a photograph that could not be read is tried again."""
+    missing = {
+        name: rows
+        for name, rows in names.items()
+        if name not in parts or (parts.load(name, "corrupt")["corrupt"] != "").any()
+    }
     left = sum(len(ids[rows]) for rows in missing.values())
-    work = describing.describe_chunk
-    if built.on_accelerator:
-        recipe = replace(recipe, preprocessing=json.dumps(built.facts()["preprocessing"]))
-        work = describing.prepare_chunk
-    tasks = [Task(tuple(filenames[rows]), photographs.paths, recipe) for rows in missing.values()]
-    treated: Counter[str] = Counter()
+    extractor = describing.extractor_of(recipe)
+    preparer = extractor.preparer if extractor.on_accelerator else None
+    tasks = [Task(tuple(filenames[rows]), photographs.paths, recipe, preparer) for rows in missing.values()]
     with Bar(f"{recipe.extractor} {recipe.layout} features", len(ids), len(ids) - left) as bar:
-        done = map_in_processes(work, tasks, workers)
-        for (name, rows), (_, chunk) in zip(missing.items(), done, strict=True):
-            treated += chunk.treated
-            reasons = np.array([chunk.corrupt.get(place, "") for place in range(len(ids[rows]))])
-            features = chunk.array
-            if features is not None and built.on_accelerator:
-                features = describing.describe(built, features, recipe)
-            known = {} if features is None else {"features": _stored(features, storage, ids[rows], recipe.extractor)}
-            parts.save(name, corrupt=reasons, **known)
+        done = map_in_processes(describing.work, tasks, workers)
+        for (name, rows), (_, (array, corrupt)) in zip(missing.items(), done, strict=True):
+            reasons = np.array([corrupt.get(place, "") for place in range(len(ids[rows]))])
+            if array is not None:
+                features = array if preparer is None else describing.describe(recipe, array)
+                parts.save(name, corrupt=reasons, features=_stored(features, storage, ids[rows], recipe.extractor))
+            else:
+                parts.save(name, corrupt=reasons)
             bar.advance(len(reasons))
-    if treated:
-        print(f"Of {left:,} photographs: {decoding.words_of(treated)}.", file=sys.stderr, flush=True)
-
-
-def _is_finished(parts: FinishedParts, name: str) -> bool:
-    """Return whether a part exists and all its photographs could be read; the reason may have gone since."""
-    return name in parts and not (parts.load(name, "corrupt")["corrupt"] != "").any()
 
 
 def _write(
@@ -232,19 +217,21 @@ def _write(
     """
     reasons = np.concatenate([parts.load(name, "corrupt")["corrupt"] for name in names])
     corrupt = {image_id: str(reason) for image_id, reason in zip(ids, reasons, strict=True) if reason}
+    named, beside = list(corrupt.values())[:MOST_NAMED], out.with_suffix(".corrupt.json")
+    if len(corrupt) > MOST_NAMED:
+        named.append(f"{len(corrupt) - MOST_NAMED:,} more photographs cannot be read.")
     if corrupt and (on_corrupt == "fail" or len(corrupt) == len(ids)):
-        named = [InputError(reason) for reason in list(corrupt.values())[:MOST_NAMED]]
-        if len(corrupt) > MOST_NAMED:
-            named.append(InputError(f"{len(corrupt) - MOST_NAMED:,} more photographs cannot be read."))
-        raise named[0] if len(named) == 1 else InputErrors(named)
+        raise InputErrors([InputError(reason) for reason in named])
     first = next(found["features"] for found in map(parts.load, names) if "features" in found)
     kept = (reasons == "") | (on_corrupt == "zero")
-    beside = out.with_suffix(".corrupt.json")
     out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
     for older in (regions_beside(out), beside):
         older.unlink(missing_ok=True)
     if corrupt:
-        _report(beside, corrupt, len(ids), on_corrupt)
+        write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
+        what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
+        said = f"{len(corrupt):,} of {len(ids):,} photographs cannot be read and {what} (see {beside.name}):"
+        print(said, *named, sep="\n", file=sys.stderr, flush=True)
     table = pd.DataFrame({"image_id": ids, "filename": filenames}, dtype=str)
     write_images(out, table[kept].reset_index(drop=True))
     write_source(out, source)
@@ -257,58 +244,6 @@ def _write(
             append(features[kept[rows]])
     parts.remove()
     return Extracted(shape, first.dtype.name, corrupt)
-
-
-def _report(beside: Path, corrupt: dict[str, str], count: int, on_corrupt: OnCorrupt) -> None:
-    """Say which photographs cannot be read, in a file and on standard error."""
-    write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
-    what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
-    lines = list(corrupt.values())[:MOST_NAMED]
-    more = f"\n... and {len(corrupt) - MOST_NAMED:,} more" if len(corrupt) > MOST_NAMED else ""
-    said = f"{len(corrupt):,} of {count:,} photographs cannot be read and {what} (see {beside.name}):"
-    print(said, *lines, sep="\n", end=f"{more}\n", file=sys.stderr, flush=True)
-
-
-def _check(
-    options: dict[str, tuple[str, Any]],
-    workers: int,
-    out: Path,
-    images: pd.DataFrame,
-    extractor: str,
-    weights: Path | None,
-) -> None:
-    for name, (value, known) in options.items():
-        if value not in get_args(known):
-            raise InputError(f"{name} is '{value}'; it must be one of {', '.join(get_args(known))}.")
-    if workers < 0:
-        raise InputError(f"workers is {workers}; give 0 (no worker processes) or more.")
-    if out.suffix != ".npy":
-        raise InputError(f"{out}: features are written as .npy; give a name with this suffix.")
-    if missing := {"image_id", "filename"} - set(images.columns):
-        raise InputError(f"the table of images has no column {' and no column '.join(sorted(missing))}.")
-    if extractor == GRID_DESCRIPTORS and weights is not None:
-        raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {weights} was given; leave `weights` out.")
-    if weights is not None and not Path(weights).is_file():
-        raise InputError(f"{weights}: there is no such file of weights.")
-
-
-def _wanted(
-    photographs: Photographs, images: pd.DataFrame, out: Path
-) -> tuple[list[str], list[str], list[tuple[object, ...]]]:
-    """Return ids, filenames, and the state of each photograph, after all checks that need no work."""
-    ids, filenames = images["image_id"].astype(str).tolist(), images["filename"].astype(str).tolist()
-    if not ids:
-        raise InputError(f"{out.name}: there are no images to describe; the table of images is empty.")
-    if len(set(ids)) < len(ids):
-        twice = images["image_id"][images["image_id"].duplicated()].iloc[0]
-        raise InputError(f"image '{twice}' is in the table of images twice; features have one row per image.")
-    for image_id in ids:
-        check_image_id(image_id, " and ".join(map(str, photographs.paths)))
-    # The place counts too: two images may share a photograph, and then parts must not share a name.
-    states: list[tuple[object, ...]] = [
-        (image_id, *photographs.state_of(name)) for image_id, name in zip(ids, filenames, strict=True)
-    ]
-    return ids, filenames, states
 
 
 def _source(recipe: Recipe, facts: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from skimage.color import rgb2lab
+from skimage.feature import hog
+from skimage.measure import label
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Layout
@@ -73,6 +76,7 @@ class GridDescriptors:
 
     on_accelerator = False
     images_at_once = 8
+    preparer = None  # only needed for an accelerator
 
     def __init__(self, layout: Layout):
         self.layout = layout
@@ -95,8 +99,6 @@ class _Picture:
     """The pixels of a picture as colours and edges, for both layouts."""
 
     def __init__(self, image: npt.NDArray[np.uint8]):
-        from skimage.color import rgb2lab
-
         self.pixels = image
         coarse = (image >> 3).astype(np.intp)
         self.colour: Integers = _nearest_colours()[coarse[..., 0], coarse[..., 1], coarse[..., 2]]  # [side, side]
@@ -114,8 +116,6 @@ class _Picture:
 @cache
 def _nearest_colours() -> Integers:
     """Index into ``PALETTE`` of the colour nearest in Lab, for every RGB in steps of eight: ``[32, 32, 32]``."""
-    from skimage.color import rgb2lab
-
     steps = (np.arange(32) * 8 + 4) / 255
     lab = rgb2lab(np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1))
     palette = rgb2lab(np.array(list(PALETTE.values()), dtype=np.float64) / 255)
@@ -184,8 +184,6 @@ def _gradients(pixels: npt.NDArray[np.uint8], cell: int) -> Floats:
     They are normalised over the whole picture: in smaller blocks the noise of a plain sky would count as much as an
     object.
     """
-    from skimage.feature import hog
-
     cells = SIDE // cell
     histogram = hog(
         pixels,
@@ -201,8 +199,6 @@ def _gradients(pixels: npt.NDArray[np.uint8], cell: int) -> Floats:
 
 def _patches(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Square roots of the numbers of connected patches of each colour and shape, and of each colour and size."""
-    from skimage.measure import label
-
     patch = label(colour, connectivity=1, background=-1)  # type: ignore[no-untyped-call]  # from 1
     flat = patch.ravel()
     area = np.bincount(flat).astype(np.float64)

@@ -17,24 +17,24 @@ import numpy.typing as npt
 import timm
 import torch
 from PIL import Image
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from timm.data.config import resolve_model_data_config
 from timm.data.transforms_factory import create_transform
 from torchvision.transforms.functional import ten_crop
 
-from fivesentences.documents import check_file
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, reason_of
+from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe
+from fivesentences.features.detectors.weights import fit, read_weights
 from fivesentences.features.exactness import exact, on_one_thread
 from fivesentences.storage import sha256_of
 
 if TYPE_CHECKING:
-    from fivesentences.config.types import Crops, Layout, Precision
+    from fivesentences.config.types import Layout
 
 # Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8, 32 with
 # 32). Both are fixed, not tuned at run time, because the last digits of sums depend on them.
 CPU_BATCH, GPU_BATCH = 8, 64
 CROPS = 10  # four corners, the centre, and their mirror images
+PREPARATION = ("input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std")  # keys of timm's data config
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,19 @@ ORIGINS = {
 class Preparer:
     """Prepares images for a network without having it."""
 
-    def __init__(self, preprocessing: dict[str, Any], crops: Crops):
-        self._transform, self._crops = _transform(preprocessing), crops
-        self._size = list(preprocessing["input_size"][1:])
+    def __init__(self, preprocessing: dict[str, Any], ten: bool):
+        settings = {key: preprocessing[key] for key in PREPARATION if key in preprocessing}
+        # "Prefetcher" transforms return bytes: a quarter of the floats that processes would have to exchange.
+        self._transform: Any = create_transform(**settings, is_training=False, use_prefetcher=True)
+        self._ten, self._size = ten, list(preprocessing["input_size"][1:])
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image resized and cropped as the weights require: ``[3, height, width]``; ten crops: ``[10, ...]``.
+        """Resize and crop an RGB image as the weights require: ``[3, height, width]``; ten crops: ``[10, ...]``.
 
         Ten crops are cut from the image after the resize that the centre crop is cut from: top left, top right, bottom
         left, bottom right, centre, then the same five of the mirrored image.
         """
-        if self._crops == "centre":
+        if not self._ten:
             return np.asarray(self._transform(image), dtype=np.uint8)
         resize, *_ = self._transform.transforms
         crops = ten_crop(resize(image), self._size)
@@ -95,74 +97,55 @@ class Network:
     (for transformers the patch tokens, without class and register tokens).
     """
 
-    def __init__(
-        self,
-        name: str,
-        layout: Layout,
-        weights: Path | None,
-        device: str = "cpu",
-        *,
-        crops: Crops = "centre",
-        precision: Precision = "float32",
-    ):
+    def __init__(self, recipe: Recipe):
         """Build the network.
 
         Raises:
             InputError: If timm does not know the name, the weights belong to another network, no weights are given
                 and timm's own cannot be downloaded, or ten crops are asked for where there is one.
         """
-        self.layout, self.crops, self.precision = layout, crops, precision
-        self.on_accelerator = device != "cpu"
-        self.module, self.preprocessing = load(name, weights)
-        if crops == "ten":
-            _check_ten_crops(name, layout, self.preprocessing)
-        self.module = self.module.to(device=device, memory_format=torch.channels_last)
-        self._weights = weights
-        self._device = device
-        self._preparer = Preparer(self.preprocessing, crops)
-        mean, std = (torch.tensor(self.preprocessing[key], device=device) * 255 for key in ("mean", "std"))
+        self.recipe, self.on_accelerator = recipe, recipe.device != "cpu"
+        self.module, self.preprocessing = load(recipe.extractor, recipe.weights)
+        ten = recipe.crops == "ten"
+        if ten:
+            _check_ten_crops(recipe.extractor, recipe.layout, self.preprocessing)
+        self.module = self.module.to(device=recipe.device, memory_format=torch.channels_last)
+        size = GPU_BATCH if self.on_accelerator else CPU_BATCH
+        self.images_at_once = max(1, size // CROPS) if ten else size
+        self.preparer = Preparer(self.preprocessing, ten)
+        mean, std = (torch.tensor(self.preprocessing[key], device=recipe.device) * 255 for key in ("mean", "std"))
         self._mean, self._std = mean[:, None, None], std[:, None, None]
 
-    @property
-    def images_at_once(self) -> int:
-        """Images per forward pass."""
-        size = GPU_BATCH if self.on_accelerator else CPU_BATCH
-        return max(1, size // CROPS) if self.crops == "ten" else size
-
     def facts(self) -> dict[str, Any]:
-        """What the features depend on, see ``describing.Extractor``."""
-        kept = ("input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std")
+        """Return what the features depend on, see ``describing.Extractor``."""
         return {
             "library": f"timm {importlib.metadata.version('timm')}, torch {importlib.metadata.version('torch')}",
-            "weights": facts_of_weights(self.module, self._weights),
-            "pooling": _pooling(self.module, self.layout),
-            "preprocessing": {key: self.preprocessing[key] for key in kept if key in self.preprocessing},
-            "device": "cpu" if not self.on_accelerator else _device_name(self._device),
+            "weights": facts_of_weights(self.module, self.recipe.weights),
+            "pooling": _pooling(self.module, self.recipe.layout),
+            "preprocessing": {key: self.preprocessing[key] for key in PREPARATION if key in self.preprocessing},
+            "device": _device_name(self.recipe.device) if self.on_accelerator else "cpu",
         }
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image as the weights require, see ``Preparer``."""
-        return self._preparer.prepare(image)
+        """Prepare an RGB image as the weights require, see ``Preparer``."""
+        return self.preparer.prepare(image)
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Describe prepared images ``[n, 3, height, width]``, or ten crops of each ``[n, 10, 3, height, width]``."""
-        size = self.images_at_once
-        with on_one_thread(), exact(), self._precision():
+        size, precision = self.images_at_once, self.recipe.precision
+        kind = "cuda" if self.on_accelerator else "cpu"
+        mixed = nullcontext() if precision == "float32" else torch.autocast(kind, getattr(torch, precision))
+        with on_one_thread(), exact(), mixed:
             parts = [self._forward(batch[start : start + size]) for start in range(0, len(batch), size)]
         return np.concatenate(parts)
-
-    def _precision(self) -> Any:
-        if self.precision == "float32":
-            return nullcontext()
-        return torch.autocast("cuda" if self.on_accelerator else "cpu", getattr(torch, self.precision))
 
     def _forward(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         images = len(batch)
         batch = batch.reshape(-1, *batch.shape[-3:])
-        pixels = torch.from_numpy(np.ascontiguousarray(batch)).to(self._device).float()
+        pixels = torch.from_numpy(np.ascontiguousarray(batch)).to(self.recipe.device).float()
         pixels = ((pixels - self._mean) / self._std).contiguous(memory_format=torch.channels_last)
         maps = self.module.forward_features(pixels)
-        if self.layout == "global":
+        if self.recipe.layout == "global":
             rows = self.module.forward_head(maps, pre_logits=True)
         elif maps.ndim == 4:
             # In most networks channels come second; those in which they come last declare it.
@@ -171,39 +154,31 @@ class Network:
         else:  # transformers: [n, tokens, dim], class and register tokens first
             rows = maps[:, getattr(self.module, "num_prefix_tokens", 0) :]
         rows = rows.float()
-        if self.crops == "ten":
+        if self.recipe.crops == "ten":
             rows = rows.reshape(images, CROPS, -1).mean(dim=1)
         return rows.cpu().numpy()  # type: ignore[no-any-return]
 
 
 def _check_ten_crops(name: str, layout: Layout, preprocessing: dict[str, Any]) -> None:
-    if layout != "global":
-        raise InputError("ten crops are averaged to one vector, and cells of different crops show different places; "
-                         "leave the layout 'grid' or the crops out.")  # fmt: skip
     height, width = preprocessing["input_size"][1:]
-    if preprocessing.get("crop_mode", "center") != "center" or height != width:
-        raise InputError(
-            f"'{name}' with these weights squashes whole images to {height} x {width}, so there is nothing to crop; "
-            "leave ten crops out."
-        )
-    if math.floor(height / preprocessing["crop_pct"]) == height:
-        raise InputError(
-            f"'{name}' scales the shorter side to {height} pixels and takes all of them, so four corners are two; "
-            "leave ten crops out."
-        )
+    if layout != "global":
+        why = "cells of different crops show different places, so a grid has no ten crops"
+    elif preprocessing.get("crop_mode", "center") != "center" or height != width:
+        why = f"'{name}' with these weights squashes whole images to {height} x {width}, so there is nothing to crop"
+    elif math.floor(height / preprocessing["crop_pct"]) == height:
+        why = f"'{name}' takes all of the {height} pixels of the shorter side, so four corners are two"
+    else:
+        return
+    raise InputError(why, cure="leave ten crops out")
 
 
 def facts_of_weights(module: Any, weights: Path | None) -> dict[str, str]:
-    """Which weights a network has: the file's SHA-256, or timm's name for its own and the SHA-256 of the tensors."""
+    """Return the file's SHA-256, or timm's name for its own weights and the SHA-256 of the tensors."""
     if weights:
         return {"file_sha256": _sha256_of(weights)}
     configuration = getattr(module, "pretrained_cfg", None) or {}
-    return {"name": f"timm: {_tag(configuration)}", "tensors_sha256": digest(module)}
-
-
-def _tag(configuration: dict[str, Any]) -> str:
-    tag = configuration.get("tag")
-    return f"{configuration.get('architecture', 'network')}{f'.{tag}' if tag else ''}"
+    tag = f".{configuration['tag']}" if configuration.get("tag") else ""
+    return {"name": f"timm: {configuration.get('architecture', 'network')}{tag}", "tensors_sha256": digest(module)}
 
 
 def _pooling(module: Any, layout: Layout) -> str:
@@ -225,7 +200,7 @@ def fetch_network(extractor: str) -> dict[str, str]:
         extractor: The name of a timm network, or ``faster_rcnn``.
 
     Returns:
-        Which weights they are: their names and checksums.
+        Names and checksums of the weights.
 
     Raises:
         InputError: If there is no such network, or its weights cannot be fetched.
@@ -239,23 +214,8 @@ def fetch_network(extractor: str) -> dict[str, str]:
     return facts_of_weights(module, None)
 
 
-def check_name(name: str, others: tuple[str, ...] = ()) -> None:
-    """Check that timm has a network of this name.
-
-    Raises:
-        InputError: If not; the sentence suggests the most similar names of timm's networks and ``others``.
-    """
-    if timm.is_model(name):
-        return
-    known = [*others, *timm.list_models()]
-    close = difflib.get_close_matches(name, known, n=3) or ["vgg19", "resnet152", "mobilenetv2_100"]
-    shown = ", ".join(f"'{match}'" for match in close)
-    raise InputError(f"extractor '{name}' is neither {' nor '.join(others) or 'ours'} nor a timm network; "
-                     f"did you mean {shown}?")  # fmt: skip
-
-
 def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
-    """A network in evaluation mode with its weights, and how to prepare images for it (timm's data config).
+    """Return a network in evaluation mode with its weights, and how to prepare images for it (timm's data config).
 
     All keys and shapes of a file of weights must be those of the network. Images are prepared as timm does for this
     name, unless the file is one of ``ORIGINS``.
@@ -263,49 +223,35 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
     Raises:
         InputError: As raised by ``Network``.
     """
-    check_name(name)
+    if not timm.is_model(name):
+        close = difflib.get_close_matches(name, [GRID_DESCRIPTORS, *timm.list_models()], n=3)
+        shown = ", ".join(f"'{match}'" for match in close or ["vgg19", "resnet152", "mobilenetv2_100"])
+        raise InputError(f"extractor '{name}' is neither {GRID_DESCRIPTORS} nor a timm network; did you mean {shown}?")
     if weights is None:
         try:
             module = timm.create_model(name, pretrained=True)
         except Exception as error:  # of urllib, requests, httpx or huggingface_hub: whatever timm uses at the moment
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
             raise InputError(
-                f"timm's weights of '{name}' could not be loaded ({reason}); connect to the internet once, "
+                f"timm's weights of '{name}' could not be loaded ({reason_of(error)}); connect to the internet once, "
                 f"or give a .safetensors file of this network as `weights`."
             ) from None
         return module.eval(), resolve_model_data_config(module)  # type: ignore[no-untyped-call]
-
-    origin = ORIGINS.get(_sha256_of(weights)) if Path(weights).is_file() else None
-    module = timm.create_model(name, pretrained=False, **(origin.arguments if origin else {}))
-    _fill(module, name, weights, origin)
-    if origin:
-        return module.eval(), origin.preprocessing
-    return module.eval(), resolve_model_data_config(module)  # type: ignore[no-untyped-call]
-
-
-def _fill(module: Any, name: str, weights: Path, origin: Origin | None) -> None:
     state = read_weights(weights)
+    origin = ORIGINS.get(_sha256_of(weights))
     if origin is not None and origin.network != name:
         raise InputError(f"{weights} contains weights of '{origin.network}', not of '{name}'.")
-    wanted = module.state_dict()
-    missing, unexpected = sorted(wanted.keys() - state.keys()), sorted(state.keys() - wanted.keys())
-    reshaped = [key for key in wanted.keys() & state.keys() if wanted[key].shape != state[key].shape]
-    if missing or unexpected or reshaped:
-        key = (missing + unexpected + reshaped)[0]
-        raise InputError(
-            f"{weights} does not fit the network '{name}': {len(missing)} tensors are missing, {len(unexpected)} "
-            f"unknown and {len(reshaped)} of another shape (such as '{key}'); give this network's own weights."
-        )
+    module = timm.create_model(name, pretrained=False, **(origin.arguments if origin else {}))
+    fit(module, state, weights, f"the network '{name}'")
     if origin is None and _is_folded(state):
         raise InputError(
             f"{weights}: batch normalisation is folded into the convolutions, so the file was converted and its "
             "padding and input range are unknown; use the file listed in config/datasets.yaml or timm's weights."
         )
-    module.load_state_dict(state, strict=True)  # casts float16 to the module's float32
+    return module, origin.preprocessing if origin else resolve_model_data_config(module)  # type: ignore[no-untyped-call]
 
 
 def _is_folded(state: dict[str, Any]) -> bool:
-    """Whether all batch norms are identities with non-zero biases (in a new network the biases are zero)."""
+    """Return True if all batch norms are identities with non-zero biases (in a new network the biases are zero)."""
     stems = [key.removesuffix("running_mean") for key in state if key.endswith("running_mean")]
     return bool(stems) and all(
         not state[f"{stem}running_mean"].any()
@@ -313,19 +259,6 @@ def _is_folded(state: dict[str, Any]) -> bool:
         and bool(state[f"{stem}bias"].any())
         for stem in stems
     )
-
-
-def read_weights(weights: Path) -> dict[str, Any]:
-    """The tensors of a safetensors file.
-
-    Raises:
-        InputError: If the file is missing or is not a complete safetensors file.
-    """
-    check_file(weights)
-    try:
-        return load_file(weights)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{weights} is not a complete safetensors file ({error}); fetch it again.") from None
 
 
 def _sha256_of(weights: Path) -> str:
@@ -339,16 +272,9 @@ def _sha256_of_state(weights: Path, size: int, modified: int) -> str:
 
 
 def digest(module: Any) -> str:
-    """SHA-256 of the names and values of a network's tensors."""
+    """Return the SHA-256 of the names and values of a network's tensors."""
     total = hashlib.sha256()
     for key, tensor in sorted(module.state_dict().items()):
         total.update(key.encode())
         total.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return total.hexdigest()
-
-
-def _transform(preprocessing: dict[str, Any]) -> Any:
-    keys = ("input_size", "interpolation", "mean", "std", "crop_pct", "crop_mode")
-    settings = {key: preprocessing[key] for key in keys if key in preprocessing}
-    # "Prefetcher" transforms return bytes: a quarter of the floats that processes would have to exchange.
-    return create_transform(**settings, is_training=False, use_prefetcher=True)

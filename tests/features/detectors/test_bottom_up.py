@@ -65,9 +65,10 @@ def test_an_image_becomes_the_released_regions(image, case, small):
     assert np.abs(swapped.features - regions.features).max() > 0.01 * features.max()
 
 
-@pytest.mark.parametrize("selection", ["per_class", "class_agnostic"])
-@pytest.mark.parametrize("rule", ["opencv", "pillow", "torch"])
-@pytest.mark.parametrize(("width", "height"), [(150, 112), (61, 200), (333, 90)])
+@pytest.mark.parametrize(
+    ("selection", "rule", "width", "height"),
+    [("per_class", "opencv", 61, 200), ("class_agnostic", "pillow", 333, 90), ("class_agnostic", "torch", 150, 112)],
+)
 def test_boxes_lie_inside_the_image(width, height, rule, selection, small):
     used = changed(small, resize=rule, selection=selection, least=10, most=30, thresholds=(0.6,))
     regions = detect(photograph(1, width, height), used)
@@ -139,19 +140,10 @@ def test_boxes_that_are_too_small_count_as_candidates_in_one_flavour_only(case, 
     assert found == large if small.flavour.pixels_inclusive else 0 < found < large
 
 
-def test_the_number_of_regions_is_asked_for(small):
-    image = photograph(5)
-    for least, most in ((36, 36), (5, 5), (1, 12)):
-        regions = detect(image, changed(small, least=least, most=most))
-        assert least <= len(regions) <= most
-    # Fewer proposals than regions: as many as there are, and no padding.
-    assert len(detect(image, changed(small, proposals=7))) == 7
-
-
 @pytest.mark.parametrize("selection", ["per_class", "class_agnostic"])
 def test_odd_images_have_regions_or_end_in_a_sentence(selection, small):
     used = changed(small, selection=selection, short=60, long=100)
-    for size in ((1, 1), (3, 50), (700, 40), (1200, 1600)):
+    for size in ((1, 1), (3, 50), (700, 40)):
         found = len(detect(Image.new("RGB", size, (9, 200, 30)), used))
         # Caffe drops proposals of less than 16 pixels of the original.
         assert found == 0 if min(size) < small.flavour.smallest_side else 1 <= found <= 36

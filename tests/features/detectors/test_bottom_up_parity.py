@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from fivesentences.features.detectors import Regions
 from fivesentences.features.detectors.bottom_up import BottomUpAttention, Found, Settings
 from fivesentences.features.detectors.boxes import cell_anchors
 from fivesentences.features.detectors.network import FLAVOURS, BottomUpNetwork, pool
 from fivesentences.features.detectors.resizing import MEANS, Resized
 from fivesentences.features.detectors.selection import confidence, select_per_class
+from fivesentences.features.formats import ImageFeatures
 
 pytestmark = pytest.mark.parity
 
-CASES = [(flavour, size) for flavour in ("d2", "caffe") for size in ("small", "full")]
+FLAVOUR_NAMES = ("d2", "caffe")
+# The published network takes seconds per image and precision, of which one each is enough: the small one has the rest.
+WHOLE = [pytest.param(flavour, "full", marks=pytest.mark.slow) for flavour in FLAVOUR_NAMES]
+CASES = [*((flavour, "small") for flavour in FLAVOUR_NAMES), *WHOLE]
 PUBLISHED = {"d2": (536, 65_545_214), "caffe": (536, 65_559_566)}
 # Relative to the largest entry of an array; probabilities in float32 absolute.
 TOLERANCE = {"out": 2e-5, "out64": 1e-9}
@@ -86,7 +90,7 @@ def test_generated_weights_are_those_of_the_file(flavour, size, case, detector):
             np.testing.assert_allclose(float(values.sum()), total, rtol=1e-9, atol=1e-9, err_msg=str(key))
 
 
-@pytest.mark.parametrize("flavour", ["d2", "caffe"])
+@pytest.mark.parametrize("flavour", FLAVOUR_NAMES)
 def test_resized_images_are_the_released_ones(flavour, case, detector, pixel_rounding):
     one = case(flavour, "small")
     for image in one.hparams["images"]:
@@ -95,27 +99,36 @@ def test_resized_images_are_the_released_ones(flavour, case, detector, pixel_rou
         np.testing.assert_allclose(ours.pixels, theirs, rtol=0, atol=pixel_rounding(theirs))
 
 
-@pytest.fixture(scope="module", params=CASES, ids="-".join)
-def at_hand(
-    request: pytest.FixtureRequest, case: Callable[..., Any], detector: Callable[..., Any]
-) -> tuple[Any, BottomUpAttention]:
-    return case(*request.param), detector(*request.param)
+def images_of(one: Any) -> list[str]:
+    return one.hparams["images"][: 1 if one.size == "full" else None]
+
+
+@pytest.fixture(scope="module")
+def find(case: Callable[..., Any], detector: Callable[..., Any]) -> Callable[..., tuple[Resized, Found]]:
+    """What a network in a precision finds in an image, from the stored input, as the float64 numbers are."""
+
+    @lru_cache
+    def found(flavour: str, size: str, precision: str, image: str) -> tuple[Resized, Found]:
+        one, used = case(flavour, size), detector(flavour, size)
+        resized = replace(used.resize(one.file[f"in/{image}/raw"]), pixels=one.file[f"out/{image}/resized"])
+        with in_precision(used, precision):
+            return resized, used.find([resized])[0]
+
+    return found
 
 
 @pytest.mark.parametrize("precision", ["out", "out64"])
-def test_every_number_is_the_released_one(precision, at_hand):
-    one, found_by = at_hand
-    with in_precision(found_by, precision) as used:
-        for image in one.hparams["images"]:
-            released = Released(one.file, f"{one.size}/{precision}/{image}", precision)
-            raw = one.file[f"in/{image}/raw"]
-            # From the stored input, as the float64 numbers are.
-            resized = replace(used.resize(raw), pixels=one.file[f"out/{image}/resized"])
-            found = used.find([resized])[0]
+@pytest.mark.parametrize(("flavour", "size"), CASES)
+def test_every_number_is_the_released_one(flavour, size, precision, case, detector, find):
+    one = case(flavour, size)
+    for image in images_of(one):
+        resized, found = find(flavour, size, precision, image)
+        released = Released(one.file, f"{size}/{precision}/{image}", precision)
+        with in_precision(detector(flavour, size), precision) as used:
             check_maps(released, used, resized, found)
             check_heads(released, used, found)
-            check_selections(released, used, one, image, found, resized, raw.shape[:2])
-            assert not released.left, f"{image}: not compared: {sorted(released.left)}"
+            check_selections(released, used, one, image, found, resized, one.file[f"in/{image}/raw"].shape[:2])
+        assert not released.left, f"{image}: not compared: {sorted(released.left)}"
 
 
 class in_precision:
@@ -230,7 +243,7 @@ def selections(one: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"selection": "class_agnostic", "thresholds": tuple(rule["nms_thresholds"]), **limits}
 
 
-def check_regions(released: Released, name: str, regions: Regions, found: Found) -> None:
+def check_regions(released: Released, name: str, regions: ImageFeatures, found: Found) -> None:
     keep = released.take(f"{name}/keep")
     # Which proposals were taken shows in the features, which no two proposals share.
     np.testing.assert_array_equal(regions.features, found.features.float().numpy()[keep], err_msg=name)
@@ -259,38 +272,23 @@ def box_tolerance(released: Released) -> float:
     return max(TOLERANCE[released.precision], 1e-6)
 
 
-@pytest.mark.parametrize("size", ["small", "full"])
-def test_proposals_are_those_of_the_original_caffe_functions(size, case, detector):
-    one, used = case("caffe", size), detector("caffe", size)
-    with in_precision(used, "out64"):
-        for image in one.hparams["images"]:
-            resized = replace(used.resize(one.file[f"in/{image}/raw"]), pixels=one.file[f"out/{image}/resized"])
-            proposals = used.find([resized])[0].proposals
-            released = Released(one.file, f"{size}/caffe64/{image}", "out64")
-            released.close("proposals", proposals.boxes, 1e-6)
-            released.close("proposal_probs", proposals.scores, 1e-6)
-            assert not released.left
+@pytest.mark.parametrize("size", ["small", pytest.param("full", marks=pytest.mark.slow)])
+def test_proposals_are_those_of_the_original_caffe_functions(size, case, find):
+    one = case("caffe", size)
+    for image in images_of(one):
+        proposals = find("caffe", size, "out64", image)[1].proposals
+        released = Released(one.file, f"{size}/caffe64/{image}", "out64")
+        released.close("proposals", proposals.boxes, 1e-6)
+        released.close("proposal_probs", proposals.scores, 1e-6)
+        assert not released.left
 
 
-@pytest.mark.parametrize("flavour", ["d2", "caffe"])
-def test_the_original_rule_selects_what_a_brute_force_selects(flavour, case):
-    """From the released proposals and probabilities, which the file has whole for the small network."""
-    one = case(flavour, "small")
-    for image in one.hparams["images"]:
-        released = f"small/{'out' if flavour == 'd2' else 'out64'}/{image}"
-        classes = one.file[f"{released}/class_probs"]
-        foreground = classes[:, :-1] if flavour == "d2" else classes[:, 1:]
-        check_own(one, image, one.file[f"{released}/proposals"], foreground)
-
-
-@pytest.mark.parametrize("flavour", ["d2", "caffe"])
-def test_the_original_rule_on_the_whole_network(flavour, case, detector):
-    one, used = case(flavour, "full"), detector(flavour, "full")
-    with in_precision(used, "out" if flavour == "d2" else "out64"):
-        for image in one.hparams["images"]:
-            resized = replace(used.resize(one.file[f"in/{image}/raw"]), pixels=one.file[f"out/{image}/resized"])
-            found = used.find([resized])[0]
-            check_own(one, image, found.proposals.boxes.numpy(), found.recognised.classes.numpy())
+@pytest.mark.parametrize(("flavour", "size"), CASES)
+def test_the_original_rule_selects_what_a_brute_force_selects(flavour, size, case, find):
+    one = case(flavour, size)
+    for image in images_of(one):
+        found = find(flavour, size, "out" if flavour == "d2" else "out64", image)[1]
+        check_own(one, image, found.proposals.boxes.numpy(), found.recognised.classes.numpy())
 
 
 def check_own(one: Any, image: str, proposals: Any, classes: Any) -> None:
@@ -316,7 +314,7 @@ def check_own(one: Any, image: str, proposals: Any, classes: Any) -> None:
             np.testing.assert_array_equal(keep, expected[key], err_msg=key)
 
 
-@pytest.mark.parametrize("flavour", ["d2", "caffe"])
+@pytest.mark.parametrize("flavour", FLAVOUR_NAMES)
 def test_flavours_say_what_the_released_settings_say(flavour, case):
     one, kind = case(flavour, "full"), FLAVOURS[flavour]
     assert tuple(one.hparams["bbox_weights"]) == kind.box_weights

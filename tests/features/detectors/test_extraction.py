@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
-from fivesentences.features.detectors import Regions, detect, extraction
+from fivesentences.features.detectors import detect
 from fivesentences.features.detectors.bottom_up import BottomUpAttention
 from fivesentences.features.detectors.extraction import Extracted, extract_regions
 from fivesentences.features.files import read_source
@@ -24,6 +25,7 @@ from fivesentences.features.formats.table import Table
 from fivesentences.storage import sha256_of
 
 COUNT = 5
+SIZES = {"short": 60, "long": 90}  # few cells, so few proposals
 
 
 def picture(seed: int) -> Image.Image:
@@ -45,7 +47,7 @@ def small(case: Any, tmp_path_factory: pytest.TempPathFactory) -> BottomUpAttent
     one = case("d2", "small")
     path = tmp_path_factory.mktemp("weights") / "weights.safetensors"
     save_file(one.state(), path)
-    return BottomUpAttention(path, "d2", one.settings, widths=one.widths)
+    return BottomUpAttention(path, "d2", replace(one.settings, **SIZES), widths=one.widths)
 
 
 def extracted(folder: Path, detector: Any, out: Path, **settings: Any) -> Extracted:
@@ -64,7 +66,7 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.detector, name)
 
-    def regions(self, image: Image.Image) -> Regions:
+    def regions(self, image: Image.Image) -> Any:
         if self.seen == self.fail_at:
             raise KeyboardInterrupt
         self.seen += 1
@@ -72,7 +74,7 @@ class Counting:
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("storage", ["float32", "float16"])
+@pytest.mark.parametrize("storage", ["float16"])
 def test_files_hold_what_the_detector_returns(storage, small, folder, tmp_path):
     out = tmp_path / "regions.npy"
     done = extracted(folder, small, out, storage=storage)
@@ -185,18 +187,18 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
     monkeypatch.setattr(network, "Widths", lambda: one.widths)
     out = tmp_path / "regions.npy"
     arguments = ("features", "regions", archive, "--weights", weights, "-o", out, "--device", "cpu")
-    said = run(*arguments, "--regions", "10-20", "--short", 112, "--long", 150, "--resize", "torch")
+    said = run(*arguments, "--regions", "10-20", "--short", 60, "--long", 90, "--resize", "torch")
     assert said.code == 0, said.err
     assert f"{COUNT} images, {COUNT} of them by this call, {small.dim} numbers per region" in said.out
     source = read_source(out)
     assert source["weights_sha256"] == sha256_of(weights)
-    assert [source[name] for name in ("least", "most", "short", "resize", "flavour")] == [10, 20, 112, "torch", "d2"]
+    assert [source[name] for name in ("least", "most", "short", "resize", "flavour")] == [10, 20, 60, "torch", "d2"]
     with Table(out) as table:
         assert list(table.outline.ids) == [f"inside/{seed}.png" for seed in range(COUNT)]
         assert 10 <= int(table.outline.counts.min()) <= int(table.outline.counts.max()) <= 20
 
     half = tmp_path / "half.npy"
-    said = run(*arguments[:-4], "-o", half, "--short", 112, "--long", 150, "--part", "2/2")
+    said = run(*arguments[:-4], "-o", half, "--short", 60, "--long", 90, "--part", "2/2")
     assert said.code == 0, said.err
     with Table(half) as table:
         assert list(table.outline.ids) == [f"inside/{seed}.png" for seed in (2, 3, 4)]
@@ -214,10 +216,3 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
         said = run(*wrong)
         assert said.code in (1, 2)
         assert sentence in " ".join(said.err.split())
-
-
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_the_order_of_decoding_is_that_of_the_photographs(count, folder):
-    order = (4, 0, 3, 1, 2)[:count]
-    found = extraction._decoded(Photographs(folder), [f"{seed}.png" for seed in order], extraction.Counter())
-    assert [image.width for image in found] == [140 + 10 * seed for seed in order]

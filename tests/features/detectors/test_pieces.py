@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from fivesentences.corpus import decode
-from fivesentences.errors import InputError
 from fivesentences.features.detectors import boxes, resizing
 from fivesentences.features.detectors.selection import confidence, select_class_agnostic, select_per_class
 
@@ -148,23 +146,6 @@ def test_the_rule_of_the_conversions_raises_its_threshold_until_enough_stay():
     # Too few at every threshold: what the last one leaves; and never more than the most.
     np.testing.assert_array_equal(select_class_agnostic(found, scores, 5, 10, (0.3, 0.5)), [1, 3, 4])
     np.testing.assert_array_equal(select_class_agnostic(found, scores, 1, 2, (0.95,)), [1, 0])
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_an_image_of_the_right_size_is_only_centred(rule):
-    pixels = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
-    resized = resizing.resize(pixels, rule, 30, 50)
-    np.testing.assert_allclose(resized.pixels, (pixels - resizing.MEANS).transpose(2, 0, 1), atol=1e-5)
-    assert resized.scale_xy == (1.0, 1.0)
-
-
-def test_what_is_no_image_is_refused():
-    grey = np.zeros((4, 4), np.uint8)
-    for image in (grey, grey[:0, :, None].repeat(3, 2), np.zeros((4, 4, 3))):
-        with pytest.raises(InputError, match=r"an image is .*must be uint8"):
-            resizing.resize(image)
-    with pytest.raises(InputError, match="resize is 'cv2'; it must be opencv, pillow or torch"):
-        resizing.resize(np.asarray(Image.new("RGB", (4, 4))), "cv2")
 
 
 @pytest.mark.parity

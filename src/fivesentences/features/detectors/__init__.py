@@ -3,6 +3,6 @@
 Nothing here imports torch; ``bottom_up`` and ``faster_rcnn`` do.
 """
 
-from fivesentences.features.detectors.detector import Detector, Regions, detect, read_vocabulary
+from fivesentences.features.detectors.detector import Detector, detect, read_vocabulary
 
-__all__ = ["Detector", "Regions", "detect", "read_vocabulary"]
+__all__ = ["Detector", "detect", "read_vocabulary"]

@@ -17,7 +17,6 @@ from torch import Tensor
 from fivesentences.config.types import ResizeRule, SelectionRule
 from fivesentences.errors import InputError
 from fivesentences.features.detectors import boxes
-from fivesentences.features.detectors.detector import Regions
 from fivesentences.features.detectors.network import (
     BottomUpNetwork,
     Flavour,
@@ -30,6 +29,7 @@ from fivesentences.features.detectors.resizing import Resized, resize
 from fivesentences.features.detectors.selection import FLOOR, select_class_agnostic, select_per_class
 from fivesentences.features.detectors.weights import fill
 from fivesentences.features.exactness import exact
+from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.storage import sha256_of
 
 # Overlaps that the rules allow: the original one; and the list of AIRSPLAY's script for COCO.
@@ -129,8 +129,7 @@ class BottomUpAttention:
         self.network = network if device is None else network.to(device)
         self.settings = settings
         self.flavour: Flavour = network.flavour
-        self.dim, self.most = 8 * network.widths.out, settings.most
-        self.class_count, self.attribute_count = network.widths.classes, network.widths.attributes
+        self.dim, self.class_count = 8 * network.widths.out, network.widths.classes
         rules: dict[str, Any] = {key: value for key, value in asdict(settings).items() if key != "chunk"}
         known = boxes.cell_anchors(self.flavour.name)
         table = network.proposal_generator.anchor_generator.cell_anchors.table()
@@ -151,8 +150,8 @@ class BottomUpAttention:
     def _thresholds(self) -> tuple[float, ...]:
         return self.settings.thresholds or THRESHOLDS[self.settings.selection]
 
-    def regions(self, image: Image.Image) -> Regions:
-        """The regions of an RGB image that stands upright."""
+    def regions(self, image: Image.Image) -> ImageFeatures:
+        """Find and describe the regions of an RGB image that stands upright."""
         bgr = np.asarray(image)[..., ::-1]
         resized = self.resize(bgr)
         return self.select(self.find([resized])[0], resized, bgr.shape[0], bgr.shape[1])
@@ -173,22 +172,15 @@ class BottomUpAttention:
             raise InputError("images of different sizes cannot be one batch; give them one by one.")
         height, width = images[0].pixels.shape[1:]
         if min(height, width) < SHORTEST:
-            raise InputError(
-                f"an image is {width} x {height} when resized; the network needs {SHORTEST} pixels per side.",
-            )
+            what = f"an image is {width} x {height} when resized; the network needs {SHORTEST} pixels per side."
+            raise InputError(what)
         network, settings = self.network, self.settings
         weight = network.backbone.stem.conv1.weight
         pixels = torch.from_numpy(np.stack([image.pixels for image in images])).to(weight.device, weight.dtype)
         with exact():
             maps = network.backbone(pixels)
-            proposed = network.proposal_generator(
-                maps,
-                (pixels.shape[2], pixels.shape[3]),
-                images[0].scale,
-                settings.candidates,
-                settings.proposals,
-                settings.overlap,
-            )
+            limits = (settings.candidates, settings.proposals, settings.overlap)
+            proposed = network.proposal_generator(maps, pixels.shape[2:], images[0].scale, *limits)
             found = []
             for number, proposals in enumerate(proposed):
                 features = network.roi_heads(maps[number : number + 1], proposals.boxes, settings.chunk)
@@ -196,29 +188,22 @@ class BottomUpAttention:
                 found.append(Found(proposals, features, recognised))
         return found
 
-    def select(self, found: Found, resized: Resized, height: int, width: int) -> Regions:
+    def select(self, found: Found, resized: Resized, height: int, width: int) -> ImageFeatures:
         """Regions among the proposals of an image, in pixels of the original.
 
         Args:
             found: What the network says of it.
             resized: What the network read.
-            height: Of the original.
-            width: Likewise.
+            height: Height of the original, in pixels.
+            width: Width of the original, in pixels.
         """
         settings = self.settings
         scores = _numpy(found.recognised.classes)
         scale = np.array((*resized.scale_xy, *resized.scale_xy))
         if settings.selection == "per_class":
             original = (_numpy(found.proposals.boxes) / scale).astype(scores.dtype)
-            keep = select_per_class(
-                original,
-                scores,
-                settings.least,
-                settings.most,
-                self._thresholds[0],
-                settings.floor,
-                self.flavour.pixels_inclusive,
-            )
+            limits = (settings.least, settings.most, self._thresholds[0], settings.floor)
+            keep = select_per_class(original, scores, *limits, self.flavour.pixels_inclusive)
         else:
             _, new_height, new_width = resized.pixels.shape
             cut = boxes.clip(self.regressed(found), new_height, new_width, self.flavour.pixels_inclusive)
@@ -229,7 +214,8 @@ class BottomUpAttention:
         # Rounding may put a border a billionth outside.
         inside = np.minimum(original, np.array((width, height, width, height), dtype=original.dtype))[keep]
         attributes = _numpy(found.recognised.attributes)[keep]
-        return Regions(
+        return ImageFeatures(
+            image_id="",
             features=_numpy(found.features)[keep].astype(np.float32),
             boxes=inside.astype(np.float32),
             width=width,

@@ -16,11 +16,11 @@ from torch import Tensor
 from torchvision.models.detection import FasterRCNN_ResNet50_FPN_V2_Weights, fasterrcnn_resnet50_fpn_v2
 from torchvision.ops import clip_boxes_to_image, remove_small_boxes
 
-from fivesentences.errors import InputError
-from fivesentences.features.detectors.detector import Regions
+from fivesentences.errors import InputError, reason_of
 from fivesentences.features.detectors.selection import select_class_agnostic
 from fivesentences.features.detectors.weights import fill
 from fivesentences.features.exactness import exact
+from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.storage import sha256_of
 
 NAME = "fasterrcnn_resnet50_fpn_v2"
@@ -50,6 +50,9 @@ class FasterRCNNSettings:
     thresholds: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
+DEFAULTS = FasterRCNNSettings()
+
+
 class FasterRCNN:
     """The network with its weights as a detector; see ``Detector``.
 
@@ -59,22 +62,18 @@ class FasterRCNN:
     from the returned box itself, so that box and feature match.
     """
 
-    attribute_count = 0
-
-    def __init__(
-        self, weights: Path | str | None = None, settings: FasterRCNNSettings | None = None, device: str = "cpu"
-    ):
+    def __init__(self, weights: Path | str | None = None, settings: FasterRCNNSettings = DEFAULTS, device: str = "cpu"):
         """Build the network and load its weights.
 
         Args:
             weights: A safetensors file or one of ``torch.save``; default torchvision's own, downloaded once.
-            settings: Default those of 36 regions.
+            settings: Sizes and numbers of regions; default 36 regions.
             device: ``cpu`` or ``cuda``.
 
         Raises:
             InputError: If the weights cannot be read or downloaded, or are not those of the network.
         """
-        self.settings = settings or FasterRCNNSettings()
+        self.settings = settings
         path = download(PUBLISHED.url) if weights is None else Path(weights)
         # Loaded completely from the file; the backbone's own weights would be downloaded in vain.
         model = fasterrcnn_resnet50_fpn_v2(
@@ -87,8 +86,7 @@ class FasterRCNN:
         fill(model, path, f"torchvision's {NAME}")
         self.model = model.to(device)
         predictor = self.model.roi_heads.box_predictor
-        self.dim, self.most = int(predictor.cls_score.in_features), self.settings.most
-        self.class_count = int(predictor.cls_score.out_features) - 1
+        self.dim, self.class_count = int(predictor.cls_score.in_features), int(predictor.cls_score.out_features) - 1
         self.class_names: tuple[str, ...] = tuple(PUBLISHED.meta["categories"][1:])
         self.source: dict[str, Any] = {
             "extractor": NAME,
@@ -102,8 +100,8 @@ class FasterRCNN:
             "versions": {"torch": torch.__version__, "torchvision": torchvision.__version__},
         }
 
-    def regions(self, image: Image.Image) -> Regions:
-        """The regions of an RGB image that stands upright."""
+    def regions(self, image: Image.Image) -> ImageFeatures:
+        """Find and describe the regions of an RGB image that stands upright."""
         device = self.model.roi_heads.box_predictor.cls_score.weight.device
         pixels = torch.from_numpy(np.array(image)).to(device).permute(2, 0, 1).float() / 255
         heads, settings = self.model.roi_heads, self.settings
@@ -118,17 +116,15 @@ class FasterRCNN:
             boxes = clip_boxes_to_image(each, resized.image_sizes[0])
             solid = remove_small_boxes(boxes, SMALLEST)
             boxes, scores, classes = boxes[solid], scores[solid], classes[solid]
-            keep = torch.from_numpy(
-                select_class_agnostic(
-                    boxes.cpu().numpy(), scores.cpu().numpy(), settings.least, settings.most, settings.thresholds
-                )
-            ).to(device)
+            limits = (settings.least, settings.most, settings.thresholds)
+            keep = torch.from_numpy(select_class_agnostic(_numpy(boxes), _numpy(scores), *limits)).to(device)
             features = self._described(maps, boxes[keep], resized.image_sizes)
         height, width = resized.image_sizes[0]
         scale = np.array((image.width / width, image.height / height) * 2)
         original = _numpy(boxes[keep]) * scale
         inside = np.minimum(original, (image.width, image.height) * 2)  # rounding may put a border a billionth outside
-        return Regions(
+        return ImageFeatures(
+            image_id="",
             features=_numpy(features),
             boxes=inside.astype(np.float32),
             width=image.width,
@@ -159,10 +155,8 @@ def download(url: str) -> Path:
         # "name-0123abcd.pth": the first digits of the SHA-256
         torch.hub.download_url_to_file(url, str(path), hash_prefix=path.stem.rsplit("-", 1)[-1], progress=False)
     except Exception as error:  # of urllib, ssl or torch
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(
-            f"the weights {name} could not be downloaded ({reason}); connect to the internet once, or give the file."
-        ) from None
+        what = f"the weights {name} could not be downloaded ({reason_of(error)})"
+        raise InputError(what, cure="connect to the internet once, or give the file") from None
     return path
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch.nn import functional
 
 from fivesentences.config.types import ResizeRule
-from fivesentences.errors import InputError
 
 MEANS = np.array([102.9801, 115.9465, 122.7717])  # blue, green, red
 
@@ -39,19 +40,12 @@ def resize(bgr: NDArray[np.uint8], rule: ResizeRule = "opencv", short: int = 600
             ``pillow`` interpolates bytes with antialiasing, and rounds.
         short: Pixels.
         long: Pixels.
-
-    Raises:
-        InputError: If the rule is unknown or the image is not of this form.
     """
-    if bgr.ndim != 3 or bgr.shape[2] != 3 or bgr.dtype != np.uint8 or not bgr.size:
-        raise InputError(f"an image is {bgr.dtype} {list(bgr.shape)}; it must be uint8 [height, width, 3].")
     height, width = bgr.shape[:2]
     if rule == "opencv":
         scale = opencv_scale(height, width, short, long)
         pixels = bilinear((bgr - MEANS).astype(np.float32), scale)
         return Resized(np.ascontiguousarray(pixels.transpose(2, 0, 1)), scale, (scale, scale))
-    if rule not in ("pillow", "torch"):
-        raise InputError(f"resize is '{rule}'; it must be opencv, pillow or torch.")
     scale, new_height, new_width = detectron_size(height, width, short, long)
     if rule == "pillow":
         shrunk = Image.fromarray(bgr).resize((new_width, new_height), Image.Resampling.BILINEAR)
@@ -108,9 +102,6 @@ def _positions(length: int, scale: float) -> tuple[NDArray[np.intp], NDArray[np.
 
 
 def _interpolated(bgr: NDArray[np.uint8], height: int, width: int) -> NDArray[np.float32]:
-    import torch
-    from torch.nn import functional
-
     values = torch.from_numpy(np.ascontiguousarray(bgr.transpose(2, 0, 1))).float()[None]
     with torch.inference_mode():
         resized = functional.interpolate(values, size=(height, width), mode="bilinear", align_corners=False)

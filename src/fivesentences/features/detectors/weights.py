@@ -6,17 +6,18 @@ import pickle
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError
-from fivesentences.features.networks import read_weights
+from fivesentences.errors import InputError, reason_of
 
 LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
 SHOWN = 3  # names per kind of mistake
@@ -25,8 +26,22 @@ _LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # what torch wrote at the
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
+def read_weights(path: Path | str) -> dict[str, Tensor]:
+    """Read the tensors of a safetensors file, by name.
+
+    Raises:
+        InputError: If the file is missing or is not a complete safetensors file.
+    """
+    check_file(path)
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        what = f"it is not a complete safetensors file ({reason_of(error)})"
+        raise InputError(what, where=path, cure="fetch it again") from None
+
+
 def read_state(path: Path | str) -> dict[str, Tensor]:
-    """The tensors of a file of weights, by name.
+    """Read the tensors of a file of weights, by name.
 
     Args:
         path: A safetensors file; a file of ``torch.save``; or a pickle of numpy arrays, as detectron2's conversions
@@ -40,12 +55,11 @@ def read_state(path: Path | str) -> dict[str, Tensor]:
     check_file(path)
     if path.stat().st_size > LARGEST:
         raise InputError(f"it has {path.stat().st_size:,} bytes; no detector's weights have.", where=path)
-    with path.open("rb") as file:
-        head = file.read(len(_LEGACY))
     if path.suffix == ".safetensors":
         return read_weights(path)
-    of_torch = head.startswith(b"PK") or head == _LEGACY
-    content = _torch_content(path) if of_torch else _pickled_arrays(path)
+    with path.open("rb") as file:
+        head = file.read(len(_LEGACY))
+    content = _torch_content(path) if head.startswith(b"PK") or head == _LEGACY else _pickled_arrays(path)
     if isinstance(content, Mapping) and isinstance(content.get("model"), Mapping):
         content = content["model"]
     state = {str(key): _tensor(value) for key, value in content.items()} if isinstance(content, Mapping) else {}
@@ -57,45 +71,54 @@ def read_state(path: Path | str) -> dict[str, Tensor]:
 
 
 def fill(network: nn.Module, path: Path | str, what: str) -> None:
-    """Load weights into a network; every key and shape must be the network's.
+    """Load the weights of a file into a network, see ``read_state`` and ``fit``."""
+    fit(network, read_state(path), path, what)
+
+
+def fit(network: nn.Module, state: Mapping[str, Tensor], where: Path | str, what: str) -> None:
+    """Load tensors into a network, in evaluation mode; every key and shape must be the network's.
 
     ``gamma`` and ``beta`` at the end of a key stand for ``weight`` and ``bias``; counters of batches are optional.
 
     Args:
         network: Its tensors are replaced; it may stand on the device ``meta``.
-        path: See ``read_state``.
-        what: What to call the network in an error.
+        state: Tensors by name; half precision becomes float32.
+        where: Their file.
+        what: Name of the network in an error.
 
     Raises:
-        InputError: As ``read_state``, or if a tensor is missing, unknown, of another shape, or not finite.
+        InputError: If a tensor is missing, unknown, of another shape, or not finite.
     """
-    state = {_renamed(key): value for key, value in read_state(path).items()}
     wanted = network.state_dict()
-    state = {key: value for key, value in state.items() if key in wanted or not _is_counter(key, wanted)}
-    counters = {key: torch.zeros_like(value, device="cpu") for key, value in wanted.items() if key.endswith(COUNTER)}
-    missing = [key for key in wanted if key not in state and key not in counters]
-    unknown = [key for key in state if key not in wanted]
-    mistakes = [
-        f"{len(keys):,} {kind} ({_listed(keys)})" for kind, keys in (("missing", missing), ("unknown", unknown)) if keys
+    counters = {key for key in wanted if key.endswith(COUNTER)}
+    norms = {key.removesuffix("running_mean") for key in wanted if key.endswith(".running_mean")}
+    state = {key if key in wanted else _renamed(key): value for key, value in state.items()}
+    state = {key: value for key, value in state.items() if key.removesuffix(COUNTER[1:]) not in norms}
+    needed = {key: value for key, value in wanted.items() if key not in counters}
+    shapes = [
+        f"'{key}' {list(state[key].shape)} in place of {list(value.shape)}"
+        for key, value in needed.items()
+        if key in state and state[key].shape != value.shape
     ]
-    reshaped = [
-        f"'{key}' {list(state[key].shape)} in place of {list(wanted[key].shape)}"
-        for key in wanted
-        if key in state and key not in counters and state[key].shape != wanted[key].shape
-    ]
-    if reshaped:
-        mistakes.append(f"{len(reshaped):,} of another shape ({'; '.join(reshaped[:SHOWN])})")
-    if mistakes:
+    kinds = {
+        "missing": [f"'{key[:80]}'" for key in needed if key not in state],
+        "unknown": [f"'{key[:80]}'" for key in state if key not in needed],
+        "of another shape": shapes,
+    }
+    if any(kinds.values()):
+        listed = ", ".join(f"{len(some):,} {kind} ({_listed(some)})" for kind, some in kinds.items() if some)
         raise InputError(
-            f"its {len(state):,} tensors are not the {len(wanted):,} of {what}: {', '.join(mistakes)}",
-            where=path,
+            f"its {len(state):,} tensors are not the {len(needed):,} of {what}: {listed}",
+            where=where,
             cure="give the weights of this network and flavour",
         )
-    for key in wanted:
-        if key not in counters and (state[key].dtype not in _FLOATS or not bool(torch.isfinite(state[key]).all())):
-            raise InputError(f"'{key}' is not made of finite floating-point numbers; fetch it again.", where=path)
-    # Float32 and a copy: what is read may be float16, or a view of the file.
-    fitting = {key: counters[key] if key in counters else state[key].float().clone() for key in wanted}
+    for key, value in needed.items():
+        is_float = state[key].dtype in _FLOATS
+        if is_float != value.dtype.is_floating_point or (is_float and not bool(torch.isfinite(state[key]).all())):
+            raise InputError(f"'{key}' is not made of finite floating-point numbers; fetch it again.", where=where)
+    # A copy, and float32 like the network: what is read may be float16, or a view of the file.
+    fitting = {key: state[key].to(value.dtype, copy=True) for key, value in needed.items()}
+    fitting |= {key: torch.zeros_like(wanted[key], device="cpu") for key in counters}
     network.load_state_dict(fitting, strict=True, assign=True)
     network.requires_grad_(False).eval()
 
@@ -159,9 +182,8 @@ def _pickled_arrays(path: Path) -> Any:
         try:
             return _Unpickler(file, encoding="latin-1").load()
         except pickle.UnpicklingError as error:
-            raise InputError(
-                f"this pickle is refused, and nothing in it was run ({str(error)[:80]}).", where=path
-            ) from None
+            what = f"this pickle is refused, and nothing in it was run ({str(error)[:80]})."
+            raise InputError(what, where=path) from None
         except Exception:  # a pickle that was made to break its reader ends it in any way
             raise InputError("this is not a complete pickle of arrays", where=path, cure="fetch it again") from None
 
@@ -179,7 +201,7 @@ def _torch_content(path: Path) -> Any:
         raise
     except pickle.UnpicklingError as error:
         found = re.search(r"GLOBAL ([\w.]+)", str(error))  # torch's message goes on to say how to load it all the same
-        reason = f"it holds a {found[1]}" if found else "it holds more than tensors"
+        reason = f"it holds {f'a {found[1]}' if found else 'more than tensors'}"
         raise InputError(f"it is refused, and nothing in it was run: {reason}.", where=path) from None
     except Exception:  # a damaged file can fail in any way
         raise InputError("this is not a whole file of torch.save", where=path, cure="fetch it again") from None
@@ -198,10 +220,5 @@ def _renamed(key: str) -> str:
     return stem + dot + {"gamma": "weight", "beta": "bias"}.get(last, last)
 
 
-def _is_counter(key: str, wanted: Iterable[str]) -> bool:
-    return key.endswith(COUNTER) and f"{key.removesuffix(COUNTER)}.running_mean" in wanted
-
-
-def _listed(keys: list[str]) -> str:
-    names = ", ".join(f"'{key[:80]}'" for key in keys[:SHOWN])
-    return names + (", ..." if len(keys) > SHOWN else "")
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from fivesentences.features.formats.precomp import (
     read_ids,
     writing_precomp,
 )
-from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, Writer, check_ids
+from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
 from fivesentences.features.formats.table import Table, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv
 from fivesentences.features.unfinished import OF_IMAGES
@@ -34,6 +34,13 @@ from fivesentences.storage import check_outputs, check_writable, remove_partial,
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
 HDF5 = (".h5", ".hdf5")
+
+
+class Writer(Protocol):
+    """Appends one image after the other."""
+
+    def add(self, record: ImageFeatures) -> None:
+        """Append one image."""
 
 
 @dataclass(frozen=True)
@@ -59,34 +66,15 @@ class Format:
     repeats: bool = False
 
 
-def _precomp(suffixes: tuple[str, ...]) -> Format:
-    return Format(
-        PrecompArray,
-        lambda out, outline, source, repeat: writing_precomp(out, outline, repeat),
-        suffixes,
-        lambda path: [path, ids_beside(path)],
-        repeats=True,
-    )
-
-
+_PRECOMP = Format(
+    PrecompArray, writing_precomp, (f"{SUFFIX}.npy",), lambda path: [path, ids_beside(path)], repeats=True
+)
+_BOXED = frozenset({"boxes", "sizes"})
 FORMATS = {
-    "table": Format(
-        Table,
-        lambda out, outline, source, repeat: writing_table(out, outline, source),
-        (".npy",),
-        all_files,
-        holds=frozenset(FACTS),
-    ),
-    "precomp": _precomp((".npy",)),
-    "tsv": Format(
-        Tsv,
-        lambda out, outline, source, repeat: writing_tsv(out),
-        (".tsv",),
-        lambda path: [path],
-        holds=frozenset({"boxes", "sizes", "counts"}),
-        needs=frozenset({"boxes", "sizes"}),
-    ),
-    "daa": _precomp(HDF5),
+    "table": Format(Table, writing_table, (".npy",), all_files, holds=frozenset(FACTS)),
+    "precomp": _PRECOMP,
+    "tsv": Format(Tsv, writing_tsv, (".tsv",), lambda path: [path], holds=_BOXED | {"counts"}, needs=_BOXED),
+    "daa": replace(_PRECOMP, suffixes=HDF5),
 }
 
 
@@ -152,14 +140,24 @@ def convert(
     Raises:
         InputError: If a source is damaged, the new format cannot hold it or needs more, or a file cannot be written.
     """
-    _check_arguments(sources, drop, repeat, storage)
+    if not sources:
+        raise InputError("there is nothing to convert; name a file and then the result.")
+    if unknown := [fact for fact in drop if fact not in FACTS]:
+        cure = did_you_mean(unknown[0], FACTS) or f"it may be {', '.join(FACTS)}"
+        raise InputError(f"is '{unknown[0]}'", where=Argument("drop"), cure=cure)
+    if not 1 <= repeat <= MOST_REPEATED:
+        raise InputError(f"is {repeat}; it must be from 1 to {MOST_REPEATED:,}.", where=Argument("repeat"))
     with ExitStack() as stack:
         opened = [stack.enter_context(open_features(path, source_format)) for path in sources]
         read = [_name_of(path, source_format) for path in sources]
         whole = _Joined(opened)
         rows = np.arange(len(whole.outline)) if ids is None else _chosen(whole.outline, ids)
         found = whole.outline.chosen(rows)
-        outline = _with(found, drop, storage)
+        counts = found.counts
+        if counts is not None and "counts" in drop:
+            counts = np.full_like(counts, counts.max())
+        dtype = found.dtype if storage == "as_stored" else np.dtype(storage)
+        outline = replace(found, counts=counts, dtype=dtype, facts=found.facts - frozenset(drop))
         name = _name_of(out, target_format)
         target = FORMATS[name]
         dropped = tuple(fact for fact in FACTS if fact in drop and fact in found.known)
@@ -167,26 +165,38 @@ def convert(
         check_writable(out)
         files = target.files(out)
         check_outputs({path.name: path for path in files}, [*(one for source in opened for one in source.files()), ids])
-        origin = _origin(opened, read, dropped, storage) if name == "table" else {}
+        origin = {
+            "converted_from": [_origin(*pair) for pair in zip(opened, read, strict=True)] if name == "table" else [],
+            "dropped": list(dropped),
+            "storage": storage,
+            "fivesentences": importlib.metadata.version("fivesentences"),
+        }
         remove_partial(*files)
-        with (
-            target.write(out, outline, origin, repeat) as writer,
-            Bar(f"{' and '.join(dict.fromkeys(read))} to {name}", len(rows)) as bar,
-        ):
-            for record in _records(whole, rows, drop, outline):
-                writer.add(record)
+        title = f"{' and '.join(dict.fromkeys(read))} to {name}"
+        with target.write(out, outline, origin, repeat) as writer, Bar(title, len(rows)) as bar:
+            for place, row in enumerate(rows):
+                writer.add(_converted(whole.read(int(row)).without(drop), outline, place))
                 bar.advance()
     return Conversion(outline, name, dropped)
 
 
+def _converted(record: ImageFeatures, outline: Outline, place: int) -> ImageFeatures:
+    """Return an image in the type and with the number of regions that will be written."""
+    with np.errstate(over="ignore"):
+        features = record.features.astype(outline.dtype, copy=False)
+    if not np.isfinite(features).all():
+        raise InputError(f"a feature of image '{record.image_id}' is too large for {outline.dtype}; keep float32.")
+    if outline.counts is not None:
+        features = padded(features, (int(outline.counts[place]), outline.dim))
+    return replace(record, features=features)
+
+
 def _name_of(path: Path, name: str | None) -> str:
-    """Return the format of a file by its name, or the one that was asked for if the file may be called so."""
+    """Return the format that was asked for, or else the one that the name of a file tells."""
     if name is not None:
         if name not in FORMATS:
-            raise InputError(
-                f"'{name}' is no format of features",
-                cure=did_you_mean(name, FORMATS) or f"give one of {', '.join(FORMATS)}",
-            )
+            cure = did_you_mean(name, FORMATS) or f"give one of {', '.join(FORMATS)}"
+            raise InputError(f"'{name}' is no format of features", cure=cure)
         return name
     if re.fullmatch(r".*\.tsv(\.\d+)?", path.name, re.IGNORECASE):
         return "tsv"
@@ -246,19 +256,6 @@ def _said(outline: Outline) -> str:
     return f"{kind} of {outline.dim} numbers ({outline.dtype}) with {facts or 'nothing else'}"
 
 
-def _check_arguments(sources: Sequence[Path], drop: Collection[str], repeat: int, storage: str) -> None:
-    if not sources:
-        raise InputError("there is nothing to convert; name a file and then the result.")
-    for fact in drop:
-        if fact not in FACTS:
-            cure = did_you_mean(fact, FACTS) or f"it may be {', '.join(FACTS)}"
-            raise InputError(f"is '{fact}'", where=Argument("drop"), cure=cure)
-    if not 1 <= repeat <= MOST_REPEATED:
-        raise InputError(f"is {repeat}; it must be from 1 to {MOST_REPEATED:,}.", where=Argument("repeat"))
-    if storage not in get_args(Storage):
-        raise InputError(f"storage is '{storage}'; it must be one of {', '.join(get_args(Storage))}.")
-
-
 def _chosen(outline: Outline, ids: Path) -> NDArray[np.intp]:
     wanted = read_ids(ids)
     row_of = {image_id: row for row, image_id in enumerate(outline.ids)}
@@ -272,15 +269,6 @@ def _chosen(outline: Outline, ids: Path) -> NDArray[np.intp]:
     return np.array([row_of[image_id] for image_id in wanted], dtype=np.intp)
 
 
-def _with(outline: Outline, drop: Collection[str], storage: Storage) -> Outline:
-    """Return the outline of what will be written."""
-    counts = outline.counts
-    if counts is not None and "counts" in drop:
-        counts = np.full_like(counts, counts.max())
-    dtype = outline.dtype if storage == "as_stored" else np.dtype(storage)
-    return replace(outline, counts=counts, dtype=dtype, facts=outline.facts - frozenset(drop))
-
-
 def _check_fits(outline: Outline, name: str, out: Path, repeat: int, drop: Collection[str]) -> None:
     """Check that nothing would be lost or is missing.
 
@@ -288,69 +276,32 @@ def _check_fits(outline: Outline, name: str, out: Path, repeat: int, drop: Colle
         InputError: If so; the sentence says what to do.
     """
     target = FORMATS[name]
-    other = "choose another format, such as table"
-    if not out.name.endswith(target.suffixes) or (name == "precomp" and not out.stem.endswith(SUFFIX)):
-        form = f"SPLIT{SUFFIX}.npy" if name == "precomp" else " or ".join(target.suffixes)
+    if not out.name.endswith(target.suffixes):
+        form = " or ".join(target.suffixes)
         raise InputError(f"the name of a file in the format {name} ends in {form}.", where=out)
     if lost := outline.known - target.holds:
         said = "; rows of zeros would fill up images with fewer regions" if "counts" in lost else ""
-        raise InputError(
-            f"the format {name} cannot hold {_and(lost)}{said}",
-            where=out,
-            cure=f"give --drop {','.join(_in_order({*lost, *drop}))} to leave them out, or choose another format",
-        )
+        cure = f"give --drop {','.join(_in_order({*lost, *drop}))} to leave them out, or choose another format"
+        raise InputError(f"the format {name} cannot hold {' and '.join(_in_order(lost))}{said}", where=out, cure=cure)
     if missing := target.needs - outline.facts:
-        raise InputError(f"the format {name} needs {_and(missing)}, which these features lack", where=out, cure=other)
+        what = f"the format {name} needs {' and '.join(_in_order(missing))}, which these features lack"
+        raise InputError(what, where=out, cure="choose another format, such as table")
     if target.needs and outline.dtype != np.float32:
-        raise InputError(
-            f"the format {name} holds float32, and these features are {outline.dtype}",
-            where=out,
-            cure="give --as float32, which loses nothing",
-        )
+        what = f"the format {name} holds float32, and these features are {outline.dtype}"
+        raise InputError(what, where=out, cure="give --as float32, which loses nothing")
     if repeat > 1 and not target.repeats:
         raise InputError(f"the format {name} has one entry per image; leave --repeat out.", where=out)
     if "counts" in drop and (of_regions := outline.facts & {"boxes", *RECOGNISED}):
-        raise InputError(
-            f"rows of zeros have no {_and(of_regions)}",
-            where=out,
-            cure=f"give --drop {','.join(_in_order({*of_regions, *drop}))}, or keep counts",
-        )
+        cure = f"give --drop {','.join(_in_order({*of_regions, *drop}))}, or keep counts"
+        raise InputError(f"rows of zeros have no {' and '.join(_in_order(of_regions))}", where=out, cure=cure)
 
 
 def _in_order(facts: Collection[str]) -> list[str]:
     return [fact for fact in FACTS if fact in facts]
 
 
-def _and(facts: Collection[str]) -> str:
-    *names, last = _in_order(facts)
-    return f"{', '.join(names)} and {last}" if names else last
-
-
-def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[str], storage: str) -> dict[str, Any]:
-    """Return what our own format says about where the features come from."""
-    files = []
-    for source, name in zip(sources, read, strict=True):
-        file: dict[str, Any] = {"file": source.path.name, "format": name, "sha256": sha256_of(source.path)}
-        if (known := source.origin()) is not None:
-            file["source"] = known
-        files.append(file)
-    return {
-        "converted_from": files,
-        "dropped": list(dropped),
-        "storage": storage,
-        "fivesentences": importlib.metadata.version("fivesentences"),
-    }
-
-
-def _records(
-    whole: _Joined, rows: NDArray[np.intp], drop: Collection[str], outline: Outline
-) -> Iterator[ImageFeatures]:
-    for place, row in enumerate(rows):
-        record = whole.read(int(row)).without(drop)
-        with np.errstate(over="ignore"):
-            features = record.features.astype(outline.dtype, copy=False)
-        if not np.isfinite(features).all():
-            raise InputError(f"a feature of image '{record.image_id}' is too large for {outline.dtype}; keep float32.")
-        if outline.counts is not None:
-            features = padded(features, (int(outline.counts[place]), outline.dim))
-        yield replace(record, features=features)
+def _origin(source: Source, name: str) -> dict[str, Any]:
+    """Say what a file was, for the note beside our own format."""
+    known = source.origin()
+    file = {"file": source.path.name, "format": name, "sha256": sha256_of(source.path)}
+    return file if known is None else {**file, "source": known}

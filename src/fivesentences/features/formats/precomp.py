@@ -155,12 +155,13 @@ def padded(features: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 @contextmanager
-def writing_precomp(out: Path, outline: Outline, repeat: int = 1) -> Iterator[PrecompWriter]:
+def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) -> Iterator[PrecompWriter]:
     """Yield a writer of an array and of the list of ids beside it, which appear when the block ends without an error.
 
     Args:
         out: ``<split>_ims.npy``, or ``.h5`` for DAA's layout.
         outline: The outline of the images that will be added, in that order.
+        source: Where the features come from, which this format does not say.
         repeat: Rows per image, and lines per image in the list.
 
     Raises:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +50,13 @@ class ImageFeatures:
     attributes: NDArray[np.int64] | None = None
     attribute_scores: NDArray[np.float32] | None = None
 
+    def __len__(self) -> int:
+        return len(self.features)
+
     def without(self, facts: Collection[str]) -> ImageFeatures:
         """Return the same without some facts of ``FACTS`` ("counts" is a matter of all images)."""
-        names: list[str] = [name for name in ("boxes", *RECOGNISED) if name in facts]
-        names += ["width", "height"] if "sizes" in facts else []
-        names += ["filename"] if "filenames" in facts else []
-        nothing: dict[str, Any] = dict.fromkeys(names)
+        names = {"sizes": ("width", "height"), "filenames": ("filename",), "counts": ()}
+        nothing: dict[str, Any] = {name: None for fact in facts for name in names.get(fact, (fact,))}
         return replace(self, **nothing)
 
 
@@ -134,13 +135,6 @@ class Source(ABC):
         self.close()
 
 
-class Writer(Protocol):
-    """What appends one image after the other."""
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append one image."""
-
-
 def check_ids(ids: Sequence[str], where: Path | str) -> None:
     """Check that names of images can serve as such.
 
@@ -150,14 +144,13 @@ def check_ids(ids: Sequence[str], where: Path | str) -> None:
     """
     if not 0 < len(ids) <= MOST_IMAGES:
         raise InputError(f"it has {len(ids):,} images; 1 to {MOST_IMAGES:,} make sense here.", where=where)
+    seen: set[str] = set()
     for image_id in ids:
         check_image_id(image_id, where)
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(image_id for image_id in ids if image_id in seen or seen.add(image_id))  # type: ignore[func-returns-value]
-        raise InputError(
-            f"image '{twice}' is in it more than once", where=where, cure="features have one entry per image; keep one"
-        )
+        if image_id in seen:
+            cure = "features have one entry per image; keep one"
+            raise InputError(f"image '{image_id}' is in it more than once", where=where, cure=cure)
+        seen.add(image_id)
 
 
 def checked(record: ImageFeatures, outline: Outline, row: int, where: Path | str) -> ImageFeatures:
@@ -175,27 +168,19 @@ def checked(record: ImageFeatures, outline: Outline, row: int, where: Path | str
     name = record.image_id
     if name != outline.ids[row]:
         raise InputError(f"it changed while it was read: '{outline.ids[row]}' is now '{name}'", where=where)
-    n = 0 if outline.counts is None else int(outline.counts[row])
-    expected = (outline.dim,) if outline.counts is None else (n, outline.dim)
-    if record.features.shape != expected or record.features.dtype != outline.dtype:
-        raise InputError(
-            f"the features of image '{name}' are {record.features.dtype} {list(record.features.shape)}, but those of "
-            f"the file {outline.dtype} {list(expected)}",
-            where=where,
-            cure="all images need one type and one number of dimensions",
-        )
-    shapes = {"features": expected, "boxes": (n, BOX)}
+    n = () if outline.counts is None else (int(outline.counts[row]),)
     for what in ("features", "boxes", *RECOGNISED):
-        array, shape = getattr(record, what), shapes.get(what, (n,))
+        array, shape = getattr(record, what), {"features": (*n, outline.dim), "boxes": (*n, BOX)}.get(what, n)
         if array is None:
             continue
-        if array.shape != shape:
-            raise InputError(f"the {what} of image '{name}' are {list(array.shape)}, not {list(shape)}.", where=where)
+        dtype = outline.dtype if what == "features" else array.dtype
+        if array.shape != shape or array.dtype != dtype:
+            held = f"the {what} of image '{name}' are {array.dtype} {list(array.shape)}, not {dtype} {list(shape)}"
+            raise InputError(held, where=where, cure="all images need one type and one number of dimensions")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            place = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
-            raise InputError(
-                f"the {what} of image '{name}' hold {float(array[place])} at {place}; they must be finite.", where=where
-            )
+            place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+            held = f"the {what} of image '{name}' hold {float(array[place])} at {place}; they must be finite."
+            raise InputError(held, where=where)
     if "sizes" in outline.facts and not ((record.width or 0) > 0 and (record.height or 0) > 0):
         raise InputError(f"image '{name}' is {record.width} x {record.height}; an image has pixels.", where=where)
     return record

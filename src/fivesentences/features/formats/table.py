@@ -160,7 +160,7 @@ def _regions_of(records: list[ImageFeatures], outline: Outline) -> pd.DataFrame:
 
 
 @contextmanager
-def writing_table(out: Path, outline: Outline, source: Mapping[str, Any]) -> Iterator[TableWriter]:
+def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat: int = 1) -> Iterator[TableWriter]:
     """Yield a writer of our own files, which appear together when the block ends without an error.
 
     The array is given its name last: while it is not there, there are no features. Memory holds the tables of images
@@ -170,6 +170,7 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any]) -> Ite
         out: The ``.npy``.
         outline: The outline of the images that will be added, in that order.
         source: Where the features come from, see ``files.write_source``.
+        repeat: Rows per image, which is 1 in this format.
 
     Raises:
         InputError: If a file cannot be written.

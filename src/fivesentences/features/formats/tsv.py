@@ -200,7 +200,7 @@ class TsvWriter:
 
 
 @contextmanager
-def writing_tsv(out: Path) -> Iterator[TsvWriter]:
+def writing_tsv(out: Path, *_: object) -> Iterator[TsvWriter]:
     """Yield a writer of a TSV of 6 columns, which appears when the block ends without an error.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from fivesentences.config.scales import Scale
-from fivesentences.encoders.naming import PLACE
+from fivesentences.encoders.spec import PLACE
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
