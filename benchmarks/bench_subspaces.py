@@ -36,7 +36,7 @@ from fivesentences.features.document_inputs import Inputs
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.study.runs import PlacedRun, SubspaceRun
 from fivesentences.training.loop import reproducible
-from fivesentences.training.subspaces import network
+from fivesentences.training.subspaces import triplets
 from fivesentences.training.subspaces.run import outputs_of_run
 from fivesentences.training.subspaces.triplets import fit_triplets
 
@@ -136,9 +136,9 @@ def children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def float_mask(mask: torch.Tensor, share: float, generator: np.random.Generator) -> torch.Tensor:
+def float_mask(shape: tuple[int, ...], share: float, generator: np.random.Generator) -> torch.Tensor:
     """Dropout as most would write it; the generator only stands in the place of ours."""
-    return mask.copy_((torch.rand(mask.shape) >= share).float() / (1 - share))
+    return (torch.rand(shape) >= share).float() / (1 - share)
 
 
 def compare_steps(arguments: argparse.Namespace, training: SubspaceTraining) -> None:
@@ -152,7 +152,7 @@ def compare_steps(arguments: argparse.Namespace, training: SubspaceTraining) -> 
         return lambda: fit_triplets(spec, train, validation, 0, changed, names)
 
     def with_floats() -> None:
-        with mock.patch.object(network, "dropout_mask", float_mask):
+        with mock.patch.object(triplets, "dropout_mask", float_mask):
             run({"toward": "nothing"})()
 
     every = training.model_copy(update={"validate_every": 1})

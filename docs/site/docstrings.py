@@ -62,7 +62,8 @@ def describe_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, l
     for name, field in fields:
         of_value = "" if "$ref" in str(schemas[name]) else f" Values: {values_in_words(schemas[name])};"
         default = "no default" if field.is_required() else f"default {value_in_words(field.default)}"
-        meaning = f"{field.description}.{of_value or ' By'} {default}."
+        description = " ".join((field.description or "").split()).removesuffix(".")
+        meaning = f"{description}.{of_value or ' By'} {default}."
         lines += [f"    {name}: {meaning.replace('`', '``').replace('````', '``')}"]
 
 

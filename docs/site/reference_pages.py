@@ -75,7 +75,10 @@ def _entry(one: PublicName) -> list[str]:
     if inspect.isfunction(one.value):
         return [f".. autofunction:: {one.full}"]
     if inspect.isclass(one.value):
-        return [f".. autoclass:: {one.full}", "   :members:"]
+        # Settings are described in the class's own docstring, see `docstrings.describe_fields`.
+        settings = ", ".join(getattr(one.value, "model_fields", ()))
+        hidden = [f"   :exclude-members: +{settings}"] if settings else []
+        return [f".. autoclass:: {one.full}", "   :members:", *hidden]
     lines = [f".. py:data:: {one.name}"]
     if isinstance(one.value, str | tuple):
         lines += [f"   :value: {one.value!r}"]

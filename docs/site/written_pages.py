@@ -139,7 +139,7 @@ def _table(kind: type[BaseModel], fields: Iterable[str] | None = None) -> str:
         if "const" in schemas[name]:  # its own name
             continue
         field = kind.model_fields[name]
-        meaning = ("width: " if name in widths else "") + (field.description or "")
+        meaning = ("width: " if name in widths else "") + " ".join((field.description or "").split())
         cells = (value_in_words(field.default), values_in_words(schemas[name]), meaning)
         lines.append(f"| `{name}` | {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join([*lines, ""])

@@ -114,7 +114,7 @@ def main() -> None:
     try:
         try:
             _check_arguments()
-            app()
+            app(prog_name="fivesentences")
         finally:
             sys.stdout.flush()  # here, where an error can still be reported
     except InputError as error:

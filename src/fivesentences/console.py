@@ -30,7 +30,7 @@ class Bar:
         total: Number of items; 1 shows a spinner.
         done: Number of items that were done earlier.
         delay: Seconds before anything is shown, so that quick work shows nothing.
-        in_logs: Whether to print lines where there is no terminal; if not, the bar also disappears at its end.
+        in_logs: True to print lines where there is no terminal; if False, the bar also disappears at its end.
     """
 
     def __init__(

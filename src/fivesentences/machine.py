@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import os
 import platform
 import re
@@ -33,7 +32,11 @@ def hardware() -> dict[str, Any]:
     memory = re.search(r"^MemTotal:\s*(\d+) kB$", _text("/proc/meminfo"), flags=re.MULTILINE)
     found["processor"] = cpu[1].strip() if cpu else platform.processor() or None
     found["memory_gb"] = round(int(memory[1]) / 2**20) if memory else None
-    found["gpu"] = _torch().cuda.get_device_name() if best_device() == "cuda" else None
+    found["gpu"] = None
+    if best_device() == "cuda":
+        import torch
+
+        found["gpu"] = torch.cuda.get_device_name()
     return found
 
 
@@ -41,7 +44,9 @@ def cpu_kind() -> str:
     """The hardware behind the last digits of a training on the CPU: its vendor and torch's instructions for it."""
     vendor = re.search(r"^vendor_id\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
     try:
-        capability = _torch().backends.cpu.get_cpu_capability()
+        import torch
+
+        capability = torch.backends.cpu.get_cpu_capability()
     except ImportError:
         capability = "without torch"
     return f"{vendor[1].strip() if vendor else platform.machine()} {capability}"
@@ -58,11 +63,9 @@ def best_device() -> str:
     """``cuda`` if torch finds such a device, otherwise ``cpu``; torch is imported only where there is a driver."""
     if "torch" not in sys.modules and not _has_driver():
         return "cpu"
-    return "cuda" if _torch().cuda.is_available() else "cpu"
+    import torch
 
-
-def _torch() -> Any:
-    return importlib.import_module("torch")
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def device_named(name: str) -> str:
@@ -77,6 +80,21 @@ def device_named(name: str) -> str:
     if name == "cuda" and best != "cuda":
         raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
     return best
+
+
+def find_a_cache(other: Path) -> None:
+    """Name ``other`` as the cache of this process and its children if the home's cannot be written.
+
+    Snakemake, matplotlib and the Hub's client keep files there. Snakemake cannot start without it.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake")
+    try:
+        cache.expanduser().mkdir(parents=True, exist_ok=True)
+        writable = os.access(cache.expanduser(), os.W_OK)
+    except (OSError, RuntimeError):  # the latter where nobody knows the home
+        writable = False
+    if not writable:
+        os.environ["XDG_CACHE_HOME"] = str(other.absolute())
 
 
 def stay_offline() -> None:

@@ -19,9 +19,9 @@ def test_phi_of_another_pairing_or_other_captions_is_refused(run, folder):
     run("phi", "cider", "turned.txt", "-o", "turned.npy")
     for arguments in ("evaluate sims.npy --phi other.npy", "compare sims.npy sims.npy --phi other.npy"):
         said = run(*arguments.split())
-        assert said.code == 1 and "other.npy: phi was made with another list of whose caption" in said.err
+        assert said.code == 1 and "other.npy: phi was made from other images of these captions" in said.err
     said = run("evaluate", "sims.npy", "--phi", "turned.npy", "--captions", "captions.txt", "--metric", "bleu2")
-    assert said.code == 1 and "turned.npy: phi was made of other captions" in said.err
+    assert said.code == 1 and "turned.npy: phi was made from other captions" in said.err
 
 
 def test_wrong_options_end_with_2(run, folder):

@@ -56,9 +56,7 @@ def test_the_command_reports_what_the_library_computes(run, folder, words, optio
 def test_embeddings_with_repeated_images_and_captions_give_the_same_numbers(run, folder):
     run("evaluate", "sims.npy", "--phi", "cider.npy", "--json", "out.json")
     wanted = content()["values"]
-    said = run(
-        "evaluate", "image_emb.npy", "text_emb.npy", "--embeddings", "--captions", "captions.txt", "--json", "out.json"
-    )
+    said = run("evaluate", "image_emb.npy,text_emb.npy", "--captions", "captions.txt", "--json", "out.json")
     assert said.code == 0 and "every image 5 times" in said.out
     for found, value in zip(content()["values"], wanted, strict=True):
         assert found.pop("value") == pytest.approx(value.pop("value"), abs=1e-4)

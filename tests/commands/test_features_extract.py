@@ -90,6 +90,7 @@ def test_a_contact_sheet_puts_like_beside_like(pictures, run):
     assert (np.diff(same.astype(int)) == 1).sum() + same[0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_released_regions_are_drawn_on_their_photographs(mirror, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -30,7 +30,7 @@ def evaluated(small_model, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name in ("sims", "other", "third"):
-            words = f"evaluate {name}.npy --phi cider.npy --no-asp --per-query {name}.parquet --json {name}_result.json"
+            words = f"evaluate {name}.npy --phi cider.npy --no-asp --per-query {name}.parquet"
             patch.setattr("sys.argv", ["fivesentences", *words.split(), "-q"])
             with pytest.raises(SystemExit, match="0"):
                 cli.main()
@@ -83,12 +83,12 @@ def test_models_that_are_scored_now_equal_those_from_files(run, results):
 
 
 def test_results_without_queries_stand_beside_and_are_not_tested(run, results):
-    given = ("sims=sims.parquet", "third=third.parquet", "other=other_result.json", "benchmark.csv")
+    given = ("sims=sims.parquet", "third=third.parquet", "benchmark.csv")
     said = run("leaderboard", *given, "--csv-dataset", "flickr8k", "--csv", "out.csv", "--json", "out.json")
     assert said.code == 0, said.err
     found = table()
     silent = found[~found["tested"].astype(bool)]
-    assert set(silent["model"]) == {"other", "ViT-B-32 openai", "ViT-B-16 laion400m_e32"}
+    assert set(silent["model"]) == {"ViT-B-32 openai", "ViT-B-16 laion400m_e32"}
     assert silent["low"].isna().all()
     assert "Not tested" in said.out and "does not say which split" in said.out
     of_clip = {
@@ -105,9 +105,9 @@ def test_results_without_queries_stand_beside_and_are_not_tested(run, results):
 
 def test_the_figure_shows_what_its_table_holds(run, results):
     files = [f"{name}={name}.parquet" for name in ("sims", "third")]
-    assert run("leaderboard", *files, "other=other_result.json", "--figure", "fig", "--csv", "out.csv").code == 0
+    assert run("leaderboard", *files, "--figure", "fig", "--csv", "out.csv").code == 0
     data, found = table("fig.csv"), table()
-    assert len(data) == 6 and Path("fig.pdf").stat().st_size > 1000
+    assert len(data) == 4 and Path("fig.pdf").stat().st_size > 1000
     of = found.set_index(["model", "metric", found["ground_truth"].fillna("")])["value"]
     for row in data.to_dict("records"):
         assert (
@@ -120,7 +120,7 @@ def test_the_figure_shows_what_its_table_holds(run, results):
         else:
             assert np.isnan(row["ncs_low"])
     first = Path("fig.png").read_bytes()
-    run("leaderboard", *files, "other=other_result.json", "--figure", "fig")
+    run("leaderboard", *files, "--figure", "fig")
     assert Path("fig.png").read_bytes() == first
 
 
@@ -135,10 +135,9 @@ def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
     said = run("leaderboard", "sims.parquet", "phi.parquet")
     assert said.code == 1 and "were scored with other phi called cider" in said.err
     np.save("small.npy", np.load("sims.npy")[:10, :50])
-    run("evaluate", "small.npy", "--per-query", "small.parquet", "--json", "smaller.json")
-    for name in ("small.parquet", "smaller.json"):
-        said = run("leaderboard", "sims.parquet", name)
-        assert said.code == 1 and "were scored with other galleries" in said.err and said.err.count("\n") == 1
+    run("evaluate", "small.npy", "--per-query", "small.parquet")
+    said = run("leaderboard", "sims.parquet", "small.parquet")
+    assert said.code == 1 and "were scored with other galleries" in said.err and said.err.count("\n") == 1
     np.savetxt("owner.txt", np.roll(np.repeat(np.arange(20), 5), 5), fmt="%d")
     run("evaluate", "other.npy", "--image-of-caption", "owner.txt", "--per-query", "owner.parquet")
     said = run("leaderboard", "sims.parquet", "owner.parquet")
@@ -150,7 +149,6 @@ def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
     [
         ("sims.parquet sims.parquet", "two models are called 'sims.npy'"),
         ("sims.parquet other.parquet --against nobody", "none of"),
-        ("a=sims.parquet b=other_result.json --against b", "not known"),
         ("sims.parquet --phi cider.npy", "none is"),
         ("benchmark.csv", "no leaderboard"),
         ("sims.parquet benchmark.csv", "--csv-dataset"),

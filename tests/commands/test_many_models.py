@@ -16,6 +16,7 @@ import pytest
 import fivesentences
 from fivesentences.commands.given_models import Inputs
 from fivesentences.commands.score_sheets import best_of
+from fivesentences.errors import InputError
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.metrics import holm
 
@@ -97,7 +98,8 @@ def test_names_are_those_of_files_or_given(folder):
         return [model.name for model in Inputs().given(given, None).models]
 
     assert names("sims.npy", "other.npy", "c,d.npy") == ["sims", "other", "c,d"]
-    assert names("a/sims.npy", "b/sims.npy", "other.npy") == ["a/sims", "b/sims", "other"]
+    with pytest.raises(InputError, match=r"two models are called 'sims' \(a/sims.npy and b/sims.npy\)"):
+        names("a/sims.npy", "b/sims.npy", "other.npy")
     assert names("mine=sims.npy", "other.npy", "x=y.npy") == ["mine", "other", "x=y"]
     assert names("A=sims.npy", "B=sims.npy") == ["A", "B"]
     (model,) = Inputs().given(["m=image_emb.npy,text_emb.npy"], None).models

@@ -50,7 +50,7 @@ def study(said: tuple[str, ...], **changes: Any) -> tuple[dict[str, Any], tuple[
 KARPATHY = {"scenes": {"loader": "karpathy", "splits": ["test"]}}
 SCALES = {
     "role": scale(("roles names 'flikr30k'", "did you mean 'flickr30k'?"), roles={"flikr30k": "scenes"}),
-    "role_of_nobody": scale(("roles names 'coco'", "nothing would be made of it"), roles={"coco": "scenes"}),
+    "role_of_nobody": scale(("roles names 'coco'", "no role of its studies"), roles={"coco": "scenes"}),
     "no_dataset": scale(("roles.flickr30k is 'scene'", "only: scenes"), roles={"flickr30k": "scene"}),
     "phi": scale(("evaluation_phi is 'cidre'", "did you mean 'cider'?"), evaluation_phi="cidre"),
     "phi_of_mean": scale(("'tfidf+blue1+rouge_l'", "did you mean 'bleu1'?"), evaluation_phis=["tfidf+blue1+rouge_l"]),
@@ -59,10 +59,7 @@ SCALES = {
     "phi_tokens": scale(("evaluation_phi is 'spice-ptb'", "takes no tokenisation"), evaluation_phi="spice-ptb"),
     "phi_pairs": scale(("matrices names 'meteor'", "no matrix of it"), matrices=["meteor"]),
     "phi_text": scale(("evaluation_phi is 'CIDEr'",), evaluation_phi="CIDEr"),
-    "split": scale(
-        ("splits.0 is 'Train'",),
-        datasets={"scenes": {"loader": "karpathy", "splits": ["Train"]}},
-    ),
+    "split": scale(("splits.0 is 'Train'",), datasets={"scenes": {"loader": "karpathy", "splits": ["Train"]}}),
     "split_missing": scale(("splits has no train and no dev", "plays the role flickr30k"), datasets=KARPATHY),
     "split_of_judge": scale(
         ("splits has no test", "cxc judges it"),
@@ -96,13 +93,7 @@ SCALES = {
     "seeds_empty": scale(("seeds is []",), seeds=[]),
     "seed_of_scenes": scale(("datasets.scenes.seed is",), datasets={"scenes": {"loader": "scenes", "seed": 2**70}}),
     "scenes_huge": scale(("datasets.scenes.train is",), datasets={"scenes": {"loader": "scenes", "train": HUGE}}),
-    "loader": scale(
-        (
-            "datasets.scenes is {'train': 3}",
-            "'loader'",
-        ),
-        datasets={"scenes": {"train": 3}},
-    ),
+    "loader": scale(("datasets.scenes is {'train': 3}", "'loader'"), datasets={"scenes": {"train": 3}}),
     "epochs": training(("training.epochs is 0",), epochs=0),
     "epochs_true": training(("training.epochs is True",), epochs=True),
     "batch": training(("training.batch_size is 1000000",), batch_size=HUGE),
@@ -134,8 +125,7 @@ STUDIES = {
         tables=[STUDY["tables"][0] | {"columns": [{"metric": "ASP", "phi": "tfdif"}]}],
     ),
     "study_metric": study(
-        ("tables.t.columns.0.metric is 'R@0'",),
-        tables=[STUDY["tables"][0] | {"columns": [{"metric": "R@0"}]}],
+        ("tables.t.columns.0.metric is 'R@0'",), tables=[STUDY["tables"][0] | {"columns": [{"metric": "R@0"}]}]
     ),
     "study_figure": study(
         ("h: phi is 'cidre'", "did you mean 'cider'?"),

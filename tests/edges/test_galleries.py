@@ -174,7 +174,7 @@ CASES = [
     refused(lambda _: recall_at_k([[1.0, 2.0], [3.0]]), "rows differ in length", name="a ragged list"),
     refused(lambda _: recall_at_k([["a", "b"]]), "matrix of real numbers", name="a list of words"),
     refused(lambda f: recall_at_k(_scores(f).astype(object)), "object", name="objects"),
-    refused(lambda f: recall_at_k(_scores(f), ks=(10**12,)), "ks holds a number above", name="ks of 10**12"),
+    refused(lambda f: recall_at_k(_scores(f), ks=(10**12,)), "ks holds 1000000000000", name="ks of 10**12"),
     # Embeddings.
     refused("evaluate zeros.npy,captions.npy", "zeros.npy: 2 of 20 rows are all zeros (3, 7, from 0)", "leave out"),
     refused("evaluate images.npy,caption_zeros.npy", "caption_zeros.npy: 1 of 100 rows is all zeros (5"),
@@ -213,10 +213,10 @@ CASES = [
     refused("evaluate list.pt", "holds no tensor but list"),
     refused("evaluate two.npz", "two.npz holds 2 arrays (a, b)"),
     right("evaluate two.npz:b", "20 images"),
-    refused("evaluate objects.npz", "objects.npz:arr_0", "it holds Python objects"),
+    refused("evaluate objects.npz", "objects.npz:arr_0", "Python objects"),
     refused("evaluate endless.npz", "endless.npz:a: this is no whole array"),
     refused("evaluate readme.npz", "this is no .npy array"),
-    refused("evaluate empty.npz", "empty.npz holds no array"),
+    refused("evaluate empty.npz", "empty.npz holds no arrays"),
     refused("evaluate array.npz", "rename it to array.npy"),
     refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values", name="a meta tensor"),
     # Re-scoring.

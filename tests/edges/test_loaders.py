@@ -17,12 +17,7 @@ from edge_cases import ids, refused, right
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
-from fivesentences.corpus.judgements import (
-    load_cxc,
-    load_flickr8k_crowdflower,
-    load_flickr8k_expert,
-    truth_as_judge,
-)
+from fivesentences.corpus.judgements import load_cxc, load_flickr8k_crowdflower, load_flickr8k_expert, truth_as_judge
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.labels import read_instances, read_labels
 from fivesentences.corpus.precomp import load_precomp

@@ -73,31 +73,13 @@ class Program:
 
 def queries(path: Path, label: bytes | None, **changed: Any) -> None:
     """Values of queries with a label in the schema."""
-    frame = pd.DataFrame({"file": "s", "query": [0, 1, 2, 3], **KEYS, "value": 1.0, **changed})
+    frame = pd.DataFrame({"file": "s", "query": [0, 1, 2, 3], **KEYS, "value": 1.0} | changed)
     table = pa.Table.from_pandas(frame, preserve_index=False)
     pq.write_table(table.replace_schema_metadata(label and {b"fivesentences.queries": label}), path)
 
 
 def write_files(folder: Path) -> None:
     """What the cases read."""
-    results = {
-        "good": evaluated(),
-        "empty_object": {},
-        "no_values": evaluated(values=[]) | {"models": []},
-        "values_text": evaluated(values="many"),
-        "value_text": evaluated(values=[{**KEYS, "value": "50"}]),
-        "value_true": evaluated(values=[{**KEYS, "value": True}]),
-        "value_list": evaluated(values=[[1]]),
-        "metric_number": evaluated(values=[{**KEYS, "metric": 3, "value": 1.0}]),
-        "metric_unknown": evaluated(values=[{**KEYS, "metric": "R@0", "value": 1.0}]),
-        "images_text": evaluated(images="4"),
-        "models_number": evaluated(models=3),
-        "model_list": evaluated(models=[[]]),
-        "phis_list": evaluated(scored={"phis": [1]}),
-    }
-    for name, content in results.items():
-        (folder / f"{name}.json").write_text(json.dumps(content))
-    (folder / "deep.json").write_text('{"a": ' + DEEP)
     (folder / "cut.json").write_text(json.dumps(evaluated())[:-40])
     about = json.dumps({"about": evaluated(), "format": "fivesentences.queries 1", "image_of_caption": [0] * 20})
     for name, label in {
@@ -105,6 +87,8 @@ def write_files(folder: Path) -> None:
         "label_pairing": about.replace("[0,", '["0",').encode(), "label_format": about.replace("s 1", "s 9").encode(),
     }.items():  # fmt: skip
         queries(folder / f"{name}.parquet", label)
+    both = {"query": [*range(4), *range(20)], "direction": ["i2t"] * 4 + ["t2i"] * 20}
+    queries(folder / "good.parquet", about.encode(), **both)
     queries(folder / "one_side.parquet", about.encode())
     queries(folder / "beyond.parquet", about.encode(), query=[0, 1, 2, 9])
     queries(folder / "text_values.parquet", about.encode(), value="1")
@@ -164,18 +148,7 @@ def features(**content: Any) -> Any:
 
 
 RESULTS = [
-    right("leaderboard good.json --csv new.csv -q", makes=("new.csv",)),
-    *(
-        refused(f"leaderboard {name}.json", f"{name}.json: this is no result of an evaluation")
-        for name in (
-            *("empty_object", "no_values", "values_text", "value_text", "value_true", "value_list", "metric_number"),
-            *("images_text", "models_number", "model_list"),
-        )
-    ),
-    refused("leaderboard metric_unknown.json", "R@0"),
-    right("leaderboard phis_list.json -q --csv new.csv", makes=("new.csv",)),
-    refused("leaderboard deep.json", "deep.json", "nested more than 100 levels deep"),
-    refused("leaderboard cut.json", "cut.json"),
+    right("leaderboard good.parquet --csv new.csv -q", makes=("new.csv",)),
     refused("leaderboard unlabelled.parquet", "it does not say which images and captions were scored"),
     *(refused(f"leaderboard {name}.parquet", f"{name}.parquet", "again")
       for name in ("label_cut", "label_list", "label_pairing", "label_format", "text_values", "cut")),
@@ -183,15 +156,15 @@ RESULTS = [
     refused("leaderboard beyond.parquet", "the queries of R@1 are not those of the others"),
     refused("leaderboard one_side.parquet", "it does not hold both directions"),
     refused("leaderboard odd_metric.parquet", "accuracy"),
-    *(refused(f"leaderboard good.json {name}.csv --csv-dataset flickr8k", f"{name}.csv", said) for name, said in (
+    *(refused(f"leaderboard good.parquet {name}.csv --csv-dataset flickr8k", f"{name}.csv", said) for name, said in (
         ("recall_text", "'much'; a recall is a number from 0 to 1"), ("recall_percent", "'50'; a recall"),
         ("recall_nan", "'nan'; a recall"), ("recall_none", "it holds no recall of retrieval"),
         ("recall_twice", "two rows of 'ViT a'"), ("recall_nameless", "a row without a model"),
         ("recall_bytes", "is not UTF-8"))),
-    refused("leaderboard good.json recall_odd.csv --csv-dataset flickr8k", "R@0"),
-    refused("leaderboard good.json recall_text.csv --csv-dataset flickr9k",
+    refused("leaderboard good.parquet recall_odd.csv --csv-dataset flickr8k", "R@0"),
+    refused("leaderboard good.parquet recall_text.csv --csv-dataset flickr9k",
             "no retrieval on 'flickr9k'; did you mean 'flickr8k'"),
-    refused("leaderboard good.json --csv good.json", "--csv would overwrite good.json"),
+    refused("leaderboard good.parquet --csv good.parquet", "--csv would overwrite good.parquet"),
 ]  # fmt: skip
 EMBEDDINGS = [
     right("evaluate good -q --json new.json", makes=("new.json",)),

@@ -246,7 +246,7 @@ def test_a_phi_of_other_captions_is_refused(embedded, run, captions):
         assert run("phi", "cider", f"{name}.txt", "--per-image", "3", "-o", f"{name}_cider.npy").code == 0
     assert run("evaluate", "clip", "--phi", "captions_cider.npy").code == 0
     said = run("evaluate", "clip", "--phi", "swapped_cider.npy")
-    assert said.code == 1 and "phi was made of other captions" in said.err
+    assert said.code == 1 and "phi was made from other captions" in said.err
     said = run("evaluate", "clip", "--captions", "swapped.txt")
     assert said.code == 1 and "not those that clip embeds" in said.err and "first that differs is in line 1" in said.err
     assert run("evaluate", "clip", "--captions", "captions.txt").code == 0

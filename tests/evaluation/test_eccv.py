@@ -7,13 +7,7 @@ import pytest
 
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.errors import InputError
-from fivesentences.evaluation.positives import (
-    coco_test_ids,
-    cxc_positives,
-    eccv,
-    is_in_order,
-    packaged_positives,
-)
+from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, is_in_order, packaged_positives
 from fivesentences.metrics.positives import find_hits
 
 pytest.importorskip("eccv_caption")

@@ -14,11 +14,7 @@ from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
-from fivesentences.evaluation.tidy import (
-    VALUE_COLUMNS,
-    collect,
-    read_evaluations,
-)
+from fivesentences.evaluation.tidy import VALUE_COLUMNS, collect, read_evaluations
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec

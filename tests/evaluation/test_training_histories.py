@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import (
-    collect_histories,
-    read_training_histories,
-    write_table,
-)
+from fivesentences.evaluation.tidy import collect_histories, read_training_histories, write_table
 from fivesentences.storage import write_json
 
 RECORD = {"made_from": {"the device": "cuda x86_64", "the version of torch": "2.15.0"}, "outputs": {}}

@@ -1,4 +1,4 @@
-"""Settings of a loss: readable names that tell runs apart, and refusals."""
+"""Settings of a loss: readable names that tell runs apart, labels in tables, and refusals."""
 
 from __future__ import annotations
 
@@ -15,134 +15,100 @@ from fivesentences.models.matching import TrainingScores
 from fivesentences.study.study import Study
 from fivesentences.training.objective import Objective
 
-# Names of settings from before the controls come first: stored runs keep them.
-NAMES: dict[str, dict[str, Any]] = {
-    "triplet=hardest,margin=0.2": {},
-    "triplet=3,margin=0.2": {"triplet": 3},
-    "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1": {"sam": {}},
-    "tau=3,negatives=closest,variant=released,weight=5,max_margin=0.5": {
-        "triplet": None,
-        "sam": {"temperature": 3, "negatives": "closest", "variant": "released", "weight": 5, "max_margin": 0.5},
-    },
-    "triplet=hardest,margin=0.2,extra_margin=0.2,negatives=furthest,variant=paper,weight=1": {
-        "sam": {"negatives": "furthest", "margins": "fixed"}
-    },
-    "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1,phi=shuffled": {
-        "sam": {"margins": "shuffled"}
-    },
-    "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1,phi=shuffled_spice": {
-        "sam": {"margins": "shuffled", "phi": "spice"}
-    },
-    "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1,phi=spice,t2i_search=rows": {
-        "sam": {"phi": "spice", "t2i_search": "rows"}
-    },
-    "triplet=hardest,margin=0.2,tau=10,negatives=furthest,variant=paper,weight=1,margins=averaged": {
-        "sam": {"negatives": "furthest", "margins": "averaged"}
-    },
-    "triplet=hardest,margin=0.2,tau=2,negatives=random,variant=paper,weight=1,scaling=ranked": {
-        "sam": {"temperature": 2, "scaling": "ranked"}
-    },
-    "tau=10,negatives=random,variant=paper,weight=1,scaling=standardised,mean_margin=0.3,phi=shuffled": {
-        "triplet": None,
-        "sam": {"margins": "shuffled", "margin": 0.3, "scaling": "standardised"},
-    },
-    "tau=3,negatives=closest_unlike,variant=paper,weight=1,references=own_left_out": {
-        "triplet": None,
-        "sam": {"temperature": 3, "negatives": "closest_unlike", "references": "own_left_out"},
-    },
-    "extra_margin=0.2,negatives=furthest_alike,variant=paper,weight=1,phi=spice": {
-        "triplet": None,
-        "sam": {"negatives": "furthest_alike", "margins": "fixed", "phi": "spice"},
-    },
-    "triplet=hardest,margin=0.2,soft_rank=paper,T=0.001,rank_weight=25": {"soft_rank": {}},
-    "triplet=hardest,margin=0.2,soft_rank=released,T=0.01,rank_weight=10,rank_phi=tfidf+bleu_daa": {
-        "soft_rank": {"temperature": 0.01, "weight": 10, "variant": "released", "phi": "tfidf+bleu_daa"}
-    },
-    "gamma=60,epsilon=0.7": {"triplet": None, "hal": {}},
-    "gamma=30,epsilon=0.3,hal_weight=2": {"triplet": None, "hal": {"gamma": 30, "epsilon": 0.3, "weight": 2}},
-    "info_nce=0.07": {"triplet": None, "info_nce": {}},
-    "triplet=hardest,margin=0.2,info_nce=0.1,temperature=learned,info_nce_weight=128": {
-        "info_nce": {"temperature": 0.1, "learn_temperature": True, "weight": 128}
-    },
-    "triplet=hardest,margin=0.2,smooth_ap=0.001,ap_weight=25": {"smooth_ap": {}},
-}
-# Labels in tables. "mean" is a study's own label of that phi.
-PHIS = {"tfidf": "tf-idf", "bleu_daa": "BLEU", "tfidf+bleu_daa": "mean"}
-LABELS: dict[str, dict[str, Any]] = {
-    "hardest negative": {},
-    "all negatives": {"triplet": "all"},
-    "kNN margin, k = 3": {"triplet": 3},
-    "+ SAM τ = 10, random, paper": {"sam": {}},
-    "+ SAM τ = 5, closest, released": {
-        "sam": {"temperature": 5, "negatives": "closest", "variant": "released", "weight": 5}
-    },
-    "SAM alone, τ = 3, closest, released": {
-        "triplet": None,
-        "sam": {"temperature": 3, "negatives": "closest", "variant": "released", "weight": 5},
-    },
-    "+ random, fixed margin": {"sam": {"margins": "fixed"}},
-    "+ furthest, fixed margin, released": {
-        "sam": {"negatives": "furthest", "variant": "released", "weight": 5, "margins": "fixed"}
-    },
-    "+ SAM τ = 10, random, paper, φ shuffled": {"sam": {"margins": "shuffled"}},
-    "+ SAM τ = 10, random, paper, margins averaged": {"sam": {"margins": "averaged"}},
-    "+ SAM τ = 10, closest, unlike, paper, φ standardised, mean margin 0.3, own caption left out": {
-        "sam": {"negatives": "closest_unlike", "margin": 0.3, "references": "own_left_out", "scaling": "standardised"}
-    },
-    "+ DAA by tf-idf, released": {"soft_rank": {"weight": 10, "variant": "released"}},
-    "+ DAA by BLEU, paper": {"soft_rank": {"phi": "bleu_daa"}},
-    "+ DAA by mean, paper": {"soft_rank": {"phi": "tfidf+bleu_daa"}},
-    "hardest negative, margin 0.3": {"margin": 0.3},
-    "all negatives + SAM τ = 10, random, paper": {"triplet": "all", "sam": {}},
-    "+ SAM τ = 0.5, random, released, by spice, weight 1, margins to 2, ranking gap": {
-        "sam": {"temperature": 0.5, "variant": "released", "max_margin": 2, "phi": "spice", "ranking": "gap"}
-    },
-    "random, fixed margin, margin 0.1, weight 2, alone": {
-        "triplet": None,
-        "sam": {"weight": 2, "margins": "fixed", "margin": 0.1},
-    },
-    "DAA alone, by tf-idf, paper, T = 0.01, weight 5": {
-        "triplet": None,
-        "soft_rank": {"temperature": 0.01, "weight": 5},
-    },
-    "HAL alone, γ = 60, ε = 0.7": {"triplet": None, "hal": {}},
-    "InfoNCE alone, T = 0.07": {"triplet": None, "info_nce": {}},
-    "+ InfoNCE T learned from 0.1, weight 128": {
-        "info_nce": {"temperature": 0.1, "learn_temperature": True, "weight": 128}
-    },
-    "+ smooth AP T = 0.001, weight 25": {"smooth_ap": {}},
-    "SAM τ = 10, random, paper + HAL γ = 60, ε = 0.7, weight 2": {"triplet": None, "sam": {}, "hal": {"weight": 2}},
-}
+BASE = "triplet=hardest,margin=0.2"
+SAM = f"{BASE},tau=10,negatives=random,variant=paper,weight=1"
+PHIS = {"tfidf": "tf-idf", "bleu_daa": "BLEU", "tfidf+bleu_daa": "mean"}  # names of a study
+RELEASED = {"temperature": 3, "negatives": "closest", "variant": "released", "weight": 5}
+UNLIKE = {"negatives": "closest_unlike", "margin": 0.3, "references": "own_left_out", "scaling": "standardised"}
+# Folder, which stored runs keep; label in tables; settings.
+NAMES: list[tuple[str, str, dict[str, Any]]] = [
+    (BASE, "hardest negative", {}),
+    ("triplet=3,margin=0.2", "kNN margin, k = 3", {"triplet": 3}),
+    ("triplet=hardest,margin=0.3", "hardest negative, margin 0.3", {"margin": 0.3}),
+    (SAM, "+ SAM τ = 10, random, paper", {"sam": {}}),
+    (SAM.replace("hardest", "all"), "all negatives + SAM τ = 10, random, paper", {"triplet": "all", "sam": {}}),
+    (
+        "tau=3,negatives=closest,variant=released,weight=5,max_margin=0.5",
+        "SAM alone, τ = 3, closest, released, margins to 0.5",
+        {"triplet": None, "sam": RELEASED | {"max_margin": 0.5}},
+    ),
+    (
+        f"{BASE},extra_margin=0.2,negatives=furthest,variant=released,weight=5",
+        "+ furthest, fixed margin, released",
+        {"sam": {"negatives": "furthest", "margins": "fixed", "variant": "released", "weight": 5}},
+    ),
+    (
+        "extra_margin=0.1,negatives=random,variant=paper,weight=2",
+        "random, fixed margin, margin 0.1, weight 2, alone",
+        {"triplet": None, "sam": {"weight": 2, "margins": "fixed", "margin": 0.1}},
+    ),
+    (f"{SAM},phi=shuffled", "+ SAM τ = 10, random, paper, φ shuffled", {"sam": {"margins": "shuffled"}}),
+    (
+        f"{SAM},phi=shuffled_spice",
+        "+ SAM τ = 10, random, paper, by spice, φ shuffled",
+        {"sam": {"margins": "shuffled", "phi": "spice"}},
+    ),
+    (
+        f"{SAM},phi=spice,t2i_search=rows",
+        "+ SAM τ = 10, random, paper, by spice, t2i_search rows",
+        {"sam": {"phi": "spice", "t2i_search": "rows"}},
+    ),
+    (f"{SAM},margins=averaged", "+ SAM τ = 10, random, paper, margins averaged", {"sam": {"margins": "averaged"}}),
+    (f"{SAM},scaling=ranked", "+ SAM τ = 10, random, paper, φ ranked", {"sam": {"scaling": "ranked"}}),
+    (
+        f"{BASE},tau=10,negatives=closest_unlike,variant=paper,weight=1,scaling=standardised,mean_margin=0.3,"
+        "references=own_left_out",
+        "+ SAM τ = 10, closest, unlike, paper, φ standardised, mean margin 0.3, own caption left out",
+        {"sam": UNLIKE},
+    ),
+    (
+        "extra_margin=0.2,negatives=furthest_alike,variant=paper,weight=1,phi=spice",
+        "furthest, alike, fixed margin, alone",
+        {"triplet": None, "sam": {"negatives": "furthest_alike", "margins": "fixed", "phi": "spice"}},
+    ),
+    (f"{BASE},soft_rank=paper,T=0.001,rank_weight=25", "+ DAA by tf-idf, paper", {"soft_rank": {}}),
+    (
+        "soft_rank=released,T=0.01,rank_weight=5,rank_phi=tfidf+bleu_daa",
+        "DAA alone, by mean, released, T = 0.01, weight 5",
+        {
+            "triplet": None,
+            "soft_rank": {"temperature": 0.01, "weight": 5, "variant": "released", "phi": "tfidf+bleu_daa"},
+        },
+    ),
+    (
+        "gamma=30,epsilon=0.3,hal_weight=2",
+        "HAL alone, γ = 30, ε = 0.3, weight 2",
+        {"triplet": None, "hal": {"gamma": 30, "epsilon": 0.3, "weight": 2}},
+    ),
+    ("info_nce=0.07", "InfoNCE alone, T = 0.07", {"triplet": None, "info_nce": {}}),
+    (
+        f"{BASE},info_nce=0.1,temperature=learned,info_nce_weight=128",
+        "+ InfoNCE T learned from 0.1, weight 128",
+        {"info_nce": {"temperature": 0.1, "learn_temperature": True, "weight": 128}},
+    ),
+    (f"{BASE},smooth_ap=0.001,ap_weight=25", "+ smooth AP T = 0.001, weight 25", {"smooth_ap": {}}),
+]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_folder_names_are_these_and_settings_survive_being_written_and_read(name):
-    spec = LossSpec.model_validate(NAMES[name])
-    assert spec.folder == name
+@pytest.mark.parametrize(("folder", "label", "given"), NAMES, ids=[folder for folder, _, _ in NAMES])
+def test_folders_and_labels_are_these_and_settings_survive_being_written_and_read(folder, label, given):
+    spec = LossSpec.model_validate(given)
+    assert (spec.folder, spec.label(PHIS)) == (folder, label)
     assert check(LossSpec, spec.model_dump(mode="json"), "x") == spec
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_labels_follow_from_settings(label):
-    assert LossSpec.model_validate(LABELS[label]).label(PHIS) == label
 
 
 def test_a_study_may_call_a_loss_or_a_model_something_else():
     losses = {"max": {}, "daa": {"soft_rank": {}}}
     given = {"paper": "p", "losses": losses, "models": {"i2t": {"name": "scan", "direction": "i2t"}}}
     study = check(Study, given | {"labels": {"max": "max margin", "tfidf": "tf-idf", "vsepp": "GRU"}}, "x")
-    names = ("max", "daa", "vsepp", "i2t", "sgr", "scenes")
-    assert [study.label_of(name) for name in names] == [
-        *("max margin", "+ DAA by tf-idf, paper", "GRU", "SCAN", "SGR", "scenes")
-    ]
-    assert study.label_of("csls", "CSLS") == "CSLS"
+    labels = [study.label_of(name) for name in ("max", "daa", "vsepp", "i2t", "sgr", "scenes")]
+    assert labels == ["max margin", "+ DAA by tf-idf, paper", "GRU", "SCAN", "SGR", "scenes"]
 
 
 @pytest.mark.parametrize(
     ("suffix", "given"),
     [
         ("", {}),
-        ("+sam", {"sam": {"margins": "shuffled"}}),
         ("+extra_negative", {"sam": {"margins": "fixed"}}),
         ("+sam+soft_rank", {"soft_rank": {}, "sam": {}}),
         ("+hal+smooth_ap", {"triplet": None, "hal": {}, "smooth_ap": {}}),

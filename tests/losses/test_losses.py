@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.losses import HAL, InfoNCE, LossSpec, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
+from fivesentences.losses import HAL, InfoNCE, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
 from fivesentences.losses.soft_ranks import soft_ranks
 from fivesentences.metrics import asp
-from fivesentences.models.matching import TrainingScores
-from fivesentences.training.objective import Objective
 
 VARIANTS, CHOSEN = ("paper", "released"), ("closest", "furthest")
 LOSSES = {
@@ -69,35 +67,18 @@ def test_a_batch_of_one_pair_costs_nothing(name):
     assert value.item() == 0 and similarity.grad.item() == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "arguments"),
-    [
-        (TripletLoss, {"margin": -0.1}),
-        (TripletLoss, {"negatives": "hard"}),
-        (SemanticAdaptiveMargin, {"temperature": 0}),
-        (SoftRankLoss, {"variant": "official"}),
-        (SmoothAPLoss, {"temperature": 0}),
-        (HAL, {"weight": 0}),
-        (InfoNCE, {"temperature": 0}),
-        (InfoNCE, {"learn_temperature": True, "temperature": 0.001}),
-    ],
-)
-def test_a_setting_out_of_range_is_refused(kind, arguments):
-    with pytest.raises(InputError, match=rf"{kind.__name__}: {list(arguments)[-1]} is"):
-        kind(**arguments)
-
-
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_batch_that_is_not_square_or_holds_no_floating_numbers_is_refused(name):
     zeros = torch.zeros(2, 2)
-    refused = {(2, 3): "square", (0, 0): "square", (2, 2, 2): "square"}
-    for shape, said in refused.items():
+    for batch, said in (
+        (torch.zeros(2, 3), r"\[2, 3\]"),
+        (torch.zeros(0, 0), r"\[0, 0\]"),
+        (torch.zeros(2, 2, 2), r"\[2, 2, 2\]"),
+        (zeros.numpy(), "ndarray"),
+        (zeros.long(), "int64"),
+    ):
         with pytest.raises(InputError, match=said):
-            call(LOSSES[name], torch.zeros(shape), torch.zeros(shape))
-    with pytest.raises(InputError, match="ndarray"):
-        call(LOSSES[name], zeros.numpy(), zeros)
-    with pytest.raises(InputError, match="int64"):
-        call(LOSSES[name], zeros.long(), zeros)
+            call(LOSSES[name], batch, zeros)
 
 
 @pytest.mark.parametrize("loss", [SemanticAdaptiveMargin(10), SoftRankLoss()])
@@ -178,13 +159,6 @@ def test_values_and_gradients_of_info_nce_are_those_of_open_clip(temperature, le
         assert loss.log_scale.grad.item() == pytest.approx(of_log_scale, rel=1e-12)
 
 
-@pytest.mark.parametrize("size", [2, 128])
-def test_info_nce_of_one_gap_everywhere_has_a_closed_form(size):
-    similarity = 0.4 * torch.eye(size, dtype=torch.float64) - 0.1
-    expected = math.log1p((size - 1) * math.exp(-0.4 / 0.1))
-    assert InfoNCE(0.1, weight=3)(similarity).item() == pytest.approx(3 * expected, abs=1e-12)
-
-
 def test_a_learned_temperature_starts_where_it_is_told_and_stays_at_001_or_above():
     loss = InfoNCE(0.07, learn_temperature=True)
     assert loss.learned() == {"temperature": pytest.approx(0.07, rel=1e-6)}
@@ -195,23 +169,12 @@ def test_a_learned_temperature_starts_where_it_is_told_and_stays_at_001_or_above
         loss(steepest).backward()
         optimizer.step()
     assert loss(steepest).item() == pytest.approx(InfoNCE(0.01)(steepest).item(), abs=1e-12)
-    assert loss.current_temperature == pytest.approx(0.01)
+    assert loss.learned() == {"temperature": pytest.approx(0.01)}
     # At the limit it can still rise again: here every query is answered wrongly.
     optimizer.zero_grad()
     loss(-steepest).backward()
     assert loss.log_scale.grad.item() > 0
     assert list(InfoNCE().parameters()) == [] and InfoNCE().learned() == {}
-
-
-def test_one_temperature_serves_all_similarities_that_a_model_ranks():
-    objective = Objective(LossSpec(triplet=None, info_nce={"learn_temperature": True}))
-    (log_scale,) = objective.parameters()
-    one, other = square(4), -square(4)
-    value = objective(TrainingScores(one, ((2.0, one), (1.0, other))), np.arange(4))
-    value.backward()
-    fixed = InfoNCE(objective.learned()["temperature"])
-    assert value.item() == pytest.approx(2 * fixed(one).item() + fixed(other).item(), rel=1e-6)
-    assert log_scale.grad.item() != 0
 
 
 # --- soft ranks ---------------------------------------------------------------------------------------------
@@ -248,19 +211,13 @@ def test_with_a_tiny_temperature_the_papers_loss_is_one_minus_asp():
     assert SoftRankLoss(1e-9, 1.0)(similarity, phi).item() == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_block_size_changes_no_rank_and_rectangles_can_be_ranked():
-    scores = torch.rand(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
-    results = []
-    for block_elements in (1, 60, 10**6):
-        ranks = soft_ranks(scores, 0.05, block_elements=block_elements)
-        (gradient,) = torch.autograd.grad((ranks**2).sum(), scores)
-        results.append((ranks.detach().numpy(), gradient.numpy()))
-    for ranks, gradient in results[1:]:
-        np.testing.assert_allclose(ranks, results[0][0], atol=1e-12)
-        np.testing.assert_allclose(gradient, results[0][1], atol=1e-11)
-    assert torch.autograd.gradcheck(
-        lambda s: soft_ranks(s, 0.1, "released", block_elements=40), square(5).requires_grad_()
-    )
+def test_the_block_size_changes_no_rank_and_no_gradient():
+    scores = square(7).requires_grad_()
+    whole = soft_ranks(scores, 0.05, block_elements=10**6)
+    parts = soft_ranks(scores, 0.05, block_elements=60)
+    torch.testing.assert_close(parts, whole, rtol=0, atol=1e-12)
+    (one,), (other,) = (torch.autograd.grad((ranks**2).sum(), scores) for ranks in (parts, whole))
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-11)
 
 
 def test_gaps_beyond_fifty_temperatures_teach_nothing():

@@ -17,20 +17,10 @@ from fivesentences.training.objective import Objective
 
 NOT_COMPARED = {
     # Made in the release from tf-idf vectors that the file gives; the way from captions is tested in tests/semantics.
-    "sems": "an input of the losses here",
+    "sems": "an input of the losses here"
 }
 FLOAT32_INSIDE = {"daa_total"}  # the release adds its parts in single precision
 Loss = Callable[[Tensor], Tensor]
-
-
-class GivenPhi:
-    """phi of one batch, whatever its rows."""
-
-    def __init__(self, phi: np.ndarray):
-        self.phi = phi
-
-    def batch(self, rows) -> np.ndarray:
-        return self.phi
 
 
 def losses_of(settings: dict, semantics: np.ndarray, dtype: torch.dtype) -> dict[str, Loss]:
@@ -39,7 +29,7 @@ def losses_of(settings: dict, semantics: np.ndarray, dtype: torch.dtype) -> dict
     smooth = SmoothAPLoss(settings["smooth_ap_temperature"], settings["smooth_ap_weight"])
     sems = torch.as_tensor(semantics, dtype=dtype)
     spec = SoftRankLoss(temperature=rank.temperature, weight=rank.weight, variant="released")
-    total = Objective(LossSpec(triplet="hardest", margin=0.2, soft_rank=spec), {"tfidf": GivenPhi(semantics.T)})
+    total = Objective(LossSpec(triplet="hardest", margin=0.2, soft_rank=spec), {"tfidf": lambda rows: semantics.T})
     losses: dict[str, Loss] = {
         "daa_i2t": lambda s: rank.one_direction(s, sems),
         "daa_t2i": lambda s: rank.one_direction(s.T, sems.T),

@@ -17,14 +17,12 @@ from fivesentences.losses import ScheduledAdaptiveMargin
 from fivesentences.losses.scheduled_margin import (
     ScheduledMarginSpec,
     activation,
-    all_negatives,
     centroid_term,
     centroids,
     different_category,
     distances,
     feature_limits,
     feature_term,
-    hardest_negatives,
     hinges_of,
     one_negative,
     unit,
@@ -146,11 +144,11 @@ def compare_case(fixture: Fixture, case: dict) -> None:
         gradients(loss_of(hinges_of(similarity, moving, fixture.chosen))[3], "loss_margin_attached")
 
     every = hinges_of(similarity, margins)
-    everything = loss_of(tuple(all_negatives(one, different) for one in every))
+    everything = loss_of(tuple(one * different for one in every))
     by_pairs = everything[2] / different.sum()
     fixture.compare(f"out/loss_all/{key}", torch.stack([*everything, by_pairs]).detach())
     gradients(everything[3], "loss_all")
-    hardest = loss_of(tuple(hardest_negatives(one, different) for one in every))
+    hardest = loss_of(tuple((one * different).max(dim=1).values for one in every))
     fixture.compare(f"out/loss_max/{key}", torch.stack(hardest).detach())
     gradients(hardest[3], "loss_max")
     # The module as a whole, whose negatives and reductions are settings.

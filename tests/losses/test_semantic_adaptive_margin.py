@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -13,17 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.losses import SemanticAdaptiveMargin
-from fivesentences.losses.semantic_adaptive_margin import (
-    PAPER,
-    RELEASED,
-    Chosen,
-    Rules,
-    random_cycle,
-    random_others,
-    scaled,
-    search_by_phi,
-)
+from fivesentences.losses.semantic_adaptive_margin import RULES, random_cycle, random_others, scaled, search_by_phi
 
+PAPER, RELEASED = ({name: rule[variant] for name, rule in RULES.items()} | {"cap": cap}
+                   for variant, cap in (("paper", None), ("released", 1.0)))  # fmt: skip
 OURS = {"soft": "closest", "hard": "furthest", "random": "random"}  # released option -> what it does
 
 
@@ -34,13 +26,11 @@ def batch_of(size: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return similarity, phi
 
 
-def ruled(rules: Rules, **settings) -> SemanticAdaptiveMargin:
+def ruled(rules: dict, **settings) -> SemanticAdaptiveMargin:
     """SAM under any rules, each switched by itself; with fixed margins those of them that still have an effect."""
-    switched = {field.name: getattr(rules, field.name) for field in fields(Rules) if field.name != "cap"}
+    switched = {"max_margin" if name == "cap" else name: rule for name, rule in rules.items()}
     if settings.get("margins") == "fixed":
-        switched = {name: value for name, value in switched.items() if not name.startswith("margin")}
-    else:
-        switched["max_margin"] = rules.cap
+        switched = {name: rule for name, rule in switched.items() if "margin" not in name}
     return SemanticAdaptiveMargin(**settings, **switched)
 
 
@@ -61,7 +51,7 @@ def released_cases(fixture):
             yield case, option, float(tau.removeprefix("tau")), f"{case}/{option}/{tau}"
 
 
-def compare(fixture, out: str, dtype: torch.dtype, rules: Rules = RELEASED) -> dict[str, tuple]:
+def compare(fixture, out: str, dtype: torch.dtype, rules: dict = RELEASED) -> dict[str, tuple]:
     """Ours and theirs under every key of ``out`` (and of ``out/``, where alone indices and margins stand)."""
     pairs = {}
     for case, option, tau, name in released_cases(fixture):
@@ -70,7 +60,7 @@ def compare(fixture, out: str, dtype: torch.dtype, rules: Rules = RELEASED) -> d
         loss = ruled(rules, temperature=tau, negatives=OURS[option])
         ways = [f"out/{name}/index_{way}" for way in ("i2t", "t2i")]
         given = [torch.as_tensor(fixture[way]) for way in ways]
-        chosen = Chosen(*given) if option == "random" else loss.choose(similarity)
+        chosen = given if option == "random" else loss.choose(similarity)
         pairs |= {way: (ours.numpy(), fixture[way]) for way, ours in zip(ways, chosen, strict=True)}
         margins = dict(zip(("margin_s", "margin_im"), loss.margins_of(phi, chosen), strict=True))
         value, gradient = value_and_gradient(loss, similarity, phi, chosen)
@@ -88,7 +78,7 @@ def compare(fixture, out: str, dtype: torch.dtype, rules: Rules = RELEASED) -> d
 def test_released_variant_equals_every_released_number(parity, out, dtype, tolerance):
     # Margins are float32 inside the release, so its float64 values carry an error of 1e-7.
     fixture = parity("sam_loss")
-    assert json.loads(str(fixture["hparams"]))["margin_cap"] == RELEASED.cap
+    assert json.loads(str(fixture["hparams"]))["margin_cap"] == RELEASED["cap"]
     pairs = compare(fixture, out, dtype)
     for key, (ours, theirs) in pairs.items():
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=key)
@@ -96,7 +86,7 @@ def test_released_variant_equals_every_released_number(parity, out, dtype, toler
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("field", [field.name for field in fields(RELEASED)])
+@pytest.mark.parametrize("field", RELEASED)
 def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity, field):
     first_to_differ = {
         "positive": {"index_i2t", "index_t2i"},
@@ -106,7 +96,7 @@ def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity,
         "margin_of": {"loss", "dloss_dS"},
         "cap": {"margin_s", "margin_im"},
     }[field]
-    rules = replace(RELEASED, **{field: getattr(PAPER, field)})
+    rules = RELEASED | {field: PAPER[field]}
     pairs = compare(parity("sam_loss"), "out64", torch.float64, rules)
     differing = {
         key.rsplit("/", 1)[1] for key, (ours, theirs) in pairs.items() if not np.allclose(ours, theirs, atol=1e-6)
@@ -120,7 +110,7 @@ def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity,
 # --- every rule ----------------------------------------------------------------------------------------------
 
 
-def slow(similarity, negatives, rules: Rules, margin, chosen=None) -> float:
+def slow(similarity, negatives, rules: dict, margin, chosen=None) -> float:
     """The equations one triplet at a time, under the rules as docs/losses.md states them.
 
     Args:
@@ -134,21 +124,21 @@ def slow(similarity, negatives, rules: Rules, margin, chosen=None) -> float:
 
     def search(scores, sample):
         order = sorted(samples, key=lambda item: (-scores[item] if negatives == "closest" else scores[item], item))
-        return order[1] if rules.positive == "skipped" else next(item for item in order if item != sample)
+        return order[1] if rules["positive"] == "skipped" else next(item for item in order if item != sample)
 
-    t2i = similarity.T if rules.t2i_search == "columns" else similarity
-    if rules.ranking == "gap":  # of t2i, to the positive of the column; within one row or column nothing changes
-        t2i = t2i - (positive[:, None] if rules.t2i_search == "columns" else positive)
+    t2i = similarity.T if rules["t2i_search"] == "columns" else similarity
+    if rules["ranking"] == "gap":  # of t2i, to the positive of the column; within one row or column nothing changes
+        t2i = t2i - (positive[:, None] if rules["t2i_search"] == "columns" else positive)
     if chosen is None:
         chosen = [search(similarity[i], i) for i in samples], [search(t2i[i], i) for i in samples]
     margins = [[margin(i, of[i]) for i in samples] for of in chosen]
-    if rules.margin_negative == "crossed":
+    if rules["margin_negative"] == "crossed":
         margins.reverse()
     total = 0.0
     for i in samples:
         i2t_pair = (i, chosen[0][i])
-        t2i_pair = (chosen[1][i], i) if rules.t2i_search == "columns" else (i, chosen[1][i])
-        whose = [pair[1] if rules.margin_of == "column" else i for pair in (i2t_pair, t2i_pair)]
+        t2i_pair = (chosen[1][i], i) if rules["t2i_search"] == "columns" else (i, chosen[1][i])
+        whose = [pair[1] if rules["margin_of"] == "column" else i for pair in (i2t_pair, t2i_pair)]
         total += max(0.0, margins[0][whose[0]] + similarity[i2t_pair] - positive[i])
         total += max(0.0, margins[1][whose[1]] + similarity[t2i_pair] - positive[t2i_pair[1]])
     return total
@@ -156,14 +146,9 @@ def slow(similarity, negatives, rules: Rules, margin, chosen=None) -> float:
 
 @given(
     st.sampled_from(["closest", "furthest", "random"]),
-    st.builds(
-        Rules,
-        positive=st.sampled_from(["excluded", "skipped"]),
-        t2i_search=st.sampled_from(["columns", "rows"]),
-        ranking=st.sampled_from(["similarity", "gap"]),
-        margin_negative=st.sampled_from(["own", "crossed"]),
-        margin_of=st.sampled_from(["query", "column"]),
-        cap=st.sampled_from([None, 0.3, 1.0]),
+    st.fixed_dictionaries(
+        {name: st.sampled_from([*rule.values()]) for name, rule in RULES.items()}
+        | {"cap": st.sampled_from([None, 0.3, 1.0])}
     ),
     st.sampled_from(["adaptive", "fixed"]),
     st.floats(0.5, 20),
@@ -179,7 +164,7 @@ def test_any_rules_and_margins_equal_the_equations_one_triplet_at_a_time(negativ
 
     def margin(sample, negative):
         gained = (phi[sample, sample] - phi[negative, sample]).item() / tau
-        return 0.3 if margins == "fixed" else gained if rules.cap is None else min(gained, rules.cap)
+        return 0.3 if margins == "fixed" else gained if rules["cap"] is None else min(gained, rules["cap"])
 
     torch.manual_seed(seed)
     value = loss(similarity, phi).item()
@@ -194,14 +179,12 @@ def test_any_rules_and_margins_equal_the_equations_one_triplet_at_a_time(negativ
 
 
 def test_rules_and_the_largest_margin_follow_from_a_variant_and_what_is_switched():
-    assert SemanticAdaptiveMargin(ranking="gap", t2i_search="rows").rules == replace(
-        PAPER, t2i_search="rows", ranking="gap"
-    )
-    assert SemanticAdaptiveMargin(variant="released", ranking="similarity").rules == replace(
-        RELEASED, ranking="similarity"
-    )
-    given = ({}, {"variant": "released"}, {"variant": "released", "max_margin": 0.3})
-    assert [SemanticAdaptiveMargin(**settings).largest_margin for settings in given] == [None, 1.0, 0.3]
+    for variant, rules in (("paper", PAPER), ("released", RELEASED)):
+        loss = SemanticAdaptiveMargin(variant=variant, t2i_search="rows")
+        assert {name: loss.rule(name) for name in RULES} | {"cap": loss.largest_margin} == rules | {
+            "t2i_search": "rows"
+        }
+    assert SemanticAdaptiveMargin(variant="released", max_margin=0.3).largest_margin == 0.3
 
 
 @pytest.mark.parametrize(
@@ -229,19 +212,19 @@ def test_averaged_margins_are_the_mean_margin_of_the_hinges_of_each_direction(ru
 
     def margin_of(sample, negative):
         value = (phi[sample, sample] - phi[negative, sample]).item() / 5
-        return value if rules.cap is None else min(value, rules.cap)
+        return value if rules["cap"] is None else min(value, rules["cap"])
 
     by_sample = [[margin_of(i, of[i].item()) for i in range(8)] for of in chosen]
-    if rules.margin_negative == "crossed":
+    if rules["margin_negative"] == "crossed":
         by_sample.reverse()
     for i in range(8):
-        captions = chosen.i2t[i].item(), i if rules.t2i_search == "columns" else chosen.t2i[i].item()
+        captions = chosen[0][i].item(), i if rules["t2i_search"] == "columns" else chosen[1][i].item()
         for direction, caption in enumerate(captions):
-            taken[direction].append(by_sample[direction][caption if rules.margin_of == "column" else i])
+            taken[direction].append(by_sample[direction][caption if rules["margin_of"] == "column" else i])
     if rules == RELEASED:  # several hinges take the margin of one column
         assert np.mean(taken[0]) != pytest.approx(np.mean(by_sample[0]), abs=1e-6)
     asked = [np.mean(of) for of in taken]
-    crossed = replace(rules, margin_negative="own", margin_of="query", cap=None)
+    crossed = rules | {"margin_negative": "own", "margin_of": "query", "cap": None}
     calls = iter([asked[0]] * 8 + [asked[1]] * 8)
     expected = slow(similarity.numpy(), "closest", crossed, lambda *_: next(calls), [one.tolist() for one in chosen])
     loss = ruled(rules, temperature=5.0, negatives="closest", margins="averaged")
@@ -261,22 +244,6 @@ def test_shuffled_margins_are_those_of_other_pairs_and_negatives_stay_the_same()
     expected = adaptive(similarity, phi[place][:, place], chosen).item()
     assert shuffled == pytest.approx(expected, abs=1e-12)
     assert shuffled != pytest.approx(adaptive(similarity, phi, chosen).item(), abs=1e-6)
-
-
-def test_shuffling_goes_on_from_a_saved_state():
-    similarity, phi = batch_of(8)
-
-    def shuffled():
-        return SemanticAdaptiveMargin(10, "closest", margins="shuffled").build(seed=1)
-
-    loss = shuffled()
-    loss(similarity, phi)
-    state = {key: value.clone() for key, value in loss.state().items()}
-    following = [loss(similarity, phi).item() for _ in range(3)]
-    assert len(set(following)) == 3
-    resumed = shuffled()
-    resumed.restore(state)
-    assert [resumed(similarity, phi).item() for _ in range(3)] == following
 
 
 # --- margins and negatives that no paper has ----------------------------------------------------------------

@@ -67,12 +67,7 @@ class Released:
                 self.compared.add(key)
 
     def check_gradients(
-        self,
-        folder: str,
-        ours: Mapping[str, Tensor],
-        tolerance: float,
-        least_share: float = 0.0,
-        partial: bool = False,
+        self, folder: str, ours: Mapping[str, Tensor], tolerance: float, least_share: float = 0.0, partial: bool = False
     ) -> None:
         """Compare gradients by released name below ``grad64/folder``, each at the scale of its own largest entry.
 

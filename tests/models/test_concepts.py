@@ -70,8 +70,6 @@ def test_at_test_a_caption_is_told_its_own_concepts_only_unless_the_leak_is_aske
     np.testing.assert_array_equal(leaked, concept_labels(graph, captions, images, "training"))
     assert [graph.words[c] for c in np.flatnonzero(leaked[0])] == ["dog", "grass"]
     np.testing.assert_array_equal(leaked[0], leaked[1])
-    with pytest.raises(InputError, match="'training' or 'test'"):
-        concept_labels(graph, captions, images, "dev")
 
 
 def test_vectors_of_counts_put_concepts_of_the_same_company_together():
@@ -119,5 +117,3 @@ def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
         ConceptGraph(("a", "b"), graph.vectors, graph.together, graph.totals)
     with pytest.raises(InputError, match="there are no concepts"):
         ConceptGraph.of_captions(["the"])
-    with pytest.raises(InputError, match="image_of_caption has shape"):
-        graph.labels_of_images(CAPTIONS, [0, 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from typing import Literal, get_args, get_origin
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, ConceptGraph, Matcher, build_model, model_spec
-from fivesentences.models.matching import concatenate, l2_normalised, take
+from fivesentences.models.matching import concatenate, take
 
 SMALL = dict.fromkeys(("embedding", "word", "similarity_dim", "caption_hidden", "caption_word"), 8)
 GRAPH = ConceptGraph.of_captions(["a dog runs", "a dog sits", "a cat runs", "a cat sits"])
@@ -79,26 +78,10 @@ def test_a_step_of_training_moves_every_weight_and_a_batch_of_one_does_not_fail(
     assert all(NOT_LEARNED.search(key) for key in unmoved), unmoved
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_an_image_of_zeros_has_finite_scores_and_gradients(name):
-    model = built(name).float()
-    batch = batch_of(model, pairs=1)
-    similarity = model(**batch | {"images": torch.zeros_like(batch["images"])})
-    similarity.sum().backward()
-    assert similarity.isfinite().all()
-    assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "cvse"])
-def test_a_model_without_losses_of_its_own_is_ranked_by_its_similarity(name):
-    model = built(name, **({"captioning": 0} if name == "vsrn" else {})).eval()
-    batch = batch_of(model)
-    scores = model.training_scores(**batch)
-    assert scores.extra is None and scores.ranked[0][1] is scores.similarity
-    assert torch.equal(scores.similarity, model(**batch))
-
-
-OF_SCAN = itertools.product(("t2i", "i2t"), ("LogSumExp", "Mean", "Max"), ("clipped_l2norm", "softmax"))
+OF_SCAN = (
+    *(("t2i", "LogSumExp", "clipped_l2norm"), ("i2t", "LogSumExp", "softmax")),
+    *(("t2i", "Mean", "softmax"), ("i2t", "Max", "clipped_l2norm")),
+)
 
 
 @pytest.mark.parametrize("train", [False, True])
@@ -123,7 +106,7 @@ def test_blocks_and_companions_do_not_change_a_score(name, settings, train):
         torch.testing.assert_close(torch.cat(by_image), whole, rtol=0, atol=1e-13)
     cotangent, gradients = torch.randn(5, 5, dtype=torch.float64), []
     rtol, atol = (1e-11, 1e-13) if name == "scan" else (1e-10, 1e-12)
-    for block, kept in ((None, None), (1, None), (1, 1), (30, 1), (40, 1), (200, 1)):
+    for block, kept in ((None, None), (1, None), (30, 1), (200, 1)):
         model.block_elements, model.kept_elements = block, kept
         torch.testing.assert_close(model.similarity(images, captions), whole, rtol=0, atol=1e-13)
         model.zero_grad()
@@ -218,14 +201,6 @@ def test_every_setting_changes_what_the_model_computes(name, setting):
 
 
 # --- what they share ------------------------------------------------------------------------------------------
-
-
-def test_the_norm_of_zero_is_zero_with_a_finite_gradient():
-    for eps in (0.0, 1e-8):
-        zero = torch.zeros(2, 3, requires_grad=True)
-        l2_normalised(zero, eps).sum().backward()
-        assert torch.isfinite(zero.grad).all()
-    torch.testing.assert_close(l2_normalised(torch.tensor([3.0, 4.0]), 5.0), torch.tensor([0.3, 0.4]))
 
 
 @pytest.mark.parametrize("name", ["scan", "sgr", "saf"])

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from fivesentences.errors import InputError
 from fivesentences.models import build_model, from_released, model_spec
 from fivesentences.models.attention import attended, attention_weights, raw_attention
-from fivesentences.models.captioner import Captioner, caption_labels
+from fivesentences.models.captioner import Captioner
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.cvse import TWINS
 from fivesentences.models.matching import take
@@ -36,20 +36,6 @@ def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released_of)
     ):
         with pytest.raises(InputError, match=what):
             from_released("vsepp", bad)
-
-
-def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
-    gru = torch.nn.GRU(6, 8, num_layers=2)
-    state = {f"txt_enc.rnn.{name}": value.detach().numpy() for name, value in gru.named_parameters()}
-    state |= {"img_enc.fc.weight": np.ones((8, 5), np.float32), "img_enc.fc.bias": np.zeros(8, np.float32)}
-    state |= {"txt_enc.embed.weight": np.eye(9, 6, dtype=np.float32)}
-    model = from_released("vsepp", state)
-    tokens, lengths = torch.tensor([[1, 4, 2], [1, 2, 0]]), torch.tensor([3, 2])
-    _, last = gru(torch.as_tensor(state["txt_enc.embed.weight"])[tokens[:1]].transpose(0, 1))
-    expected = torch.nn.functional.normalize(last[-1], dim=1)
-    np.testing.assert_allclose(
-        model.encode_captions(tokens, lengths)[:1].detach().numpy(), expected.detach().numpy(), atol=1e-6
-    )
 
 
 @pytest.mark.parametrize("pooling", ["last", "mean", "max"])
@@ -112,14 +98,6 @@ def test_unrolled_states_and_gradients_are_torchs(bidirectional, layers, lengths
         torch.testing.assert_close(ours, torchs, rtol=0, atol=1e-13)
 
 
-def test_everything_but_packed_captions_from_their_beginning_is_left_to_torch():
-    gru = GRU(6, 4, batch_first=True)
-    words, first = torch.randn(3, 5, 6), torch.randn(1, 3, 4)
-    expected = gru(words)[0], gru(words, first)[0]
-    gru.unrolled = True
-    torch.testing.assert_close((gru(words)[0], gru(words, first)[0]), expected, rtol=0, atol=0)
-
-
 # --- SCAN ------------------------------------------------------------------------------------------------------------
 
 
@@ -154,12 +132,6 @@ def test_a_checkpoint_without_captioner_scores_the_same_and_has_no_loss_of_its_o
     scores = model.training_scores(*released.inputs(torch.float64))
     assert model.captioner is None and scores.extra is None
     np.testing.assert_allclose(scores.similarity.detach().numpy(), released.arrays["out64/sim"], atol=1e-9)
-
-
-def test_a_caption_that_is_too_long_is_cut_and_still_ends():
-    tokens = torch.tensor([[1, 5, 6, 7, 8, 2], [1, 9, 8, 2, 0, 0], [1, 5, 2, 0, 0, 0]])
-    labels = caption_labels(tokens, torch.tensor([6, 4, 3]), longest=4)
-    assert labels.tolist() == [[1, 5, 6, 2, 0], [1, 9, 8, 2, 0], [1, 5, 2, 0, 0]]
 
 
 def test_the_captioner_writes_as_an_ordinary_gru_with_attention_step_by_step():
@@ -227,13 +199,6 @@ def test_weights_of_cvse_need_vectors_of_its_concepts(released):
         from_released("cvse", state, concept_vectors=vectors[:, :-1])
     with pytest.raises(InputError, match="sim_enc"):
         from_released("cvse", state | {"sim_enc.weight": torch.zeros(1)}, concept_vectors=vectors)
-
-
-def test_images_with_another_number_of_regions_are_refused_in_a_sentence():
-    graph = ConceptGraph.of_captions(["a dog runs", "a dog runs"])
-    model = build_model("cvse", image_dim=8, vocabulary_size=20, concepts=graph, regions=3, embedding=12)
-    with pytest.raises(InputError, match="regions=5"):
-        model.encode_images(torch.zeros(2, 5, 8))
 
 
 # --- SGR, SAF --------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ WHOLE = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.
         ({"model": [{"a": 1}, {}]}, "scan", r"img_enc\.a holds no weights"),
         ({"model": [{"fc.weight": torch.zeros(2, 3)}, {}]}, "vsepp", r"txt_enc\.embed\.weight"),
         ({"model": of_vsepp()}, "scam", "did you mean 'scan'"),
-        ({"model": [[1, 2], {}]}, "vsepp", "img_enc is a list"),
+        ({"model": [[1, 2], {}]}, "vsepp", "a list of other things"),
         ({"model": of_vsepp(), "opt": {"a": ENDLESS}}, "vsepp", "without end"),
         (
             {"model": of_vsepp(**{"fc.weight": torch.ones(4)})},
@@ -146,14 +146,6 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, content, name,
     with pytest.raises(InputError, match=what):
         import_checkpoint(file, tmp_path / "out", name, {"use": 1} if "'use'" in what else {})
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_that_nothing_was_imported_into_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        load_imported(tmp_path)
-    (tmp_path / "released.safetensors").write_bytes(b"short")
-    with pytest.raises(InputError, match="import the checkpoint again"):
-        load_imported(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["module.{}.{}", "{}.module.{}", "{}.{}"])
@@ -214,33 +206,3 @@ def test_released_weights_are_taken_for_their_own_model_alone(released_of, tmp_p
             import_checkpoint(file, tmp_path / "out", asked)
         assert f"look like those of {MODELS[real].title} (" in str(error.value)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parity
-def test_the_command_line_tells_scan_from_vsepp_where_the_names_are_the_same(released_of, tmp_path):
-    file, weights = tmp_path / "m.pth.tar", released_of("vsepp").weights()
-    for settings, real, wrong in (
-        ({"cross_attn": "t2i", "agg_func": "LogSumExp"}, "scan", "vsepp"),
-        ({"measure": "cosine"}, "vsepp", "scan"),
-    ):
-        write_checkpoint(file, weights, PARTS["vsepp"], False, settings)
-        assert import_checkpoint(file, tmp_path / real, real).spec.name == real
-        with pytest.raises(InputError, match=r"the option (cross_attn|measure) of its training"):
-            import_checkpoint(file, tmp_path / "out", wrong, {"bidirectional": False} if wrong == "scan" else {})
-
-
-@pytest.mark.parity
-def test_names_alone_mean_vsepp_unless_the_caller_says_that_captions_are_read_in_one_direction(released_of, tmp_path):
-    file = tmp_path / "m.pth.tar"
-    write_checkpoint(file, released_of("vsepp").weights(), PARTS["vsepp"], False, {"data_name": "f30k"})
-    with pytest.raises(InputError, match=r"no weight is of another model.*'bidirectional': False"):
-        import_checkpoint(file, tmp_path / "out", "scan")
-    assert not import_checkpoint(file, tmp_path / "out", "scan", {"bidirectional": False}).spec.bidirectional
-
-
-def test_weights_that_are_not_finite_are_refused_by_name_and_number(tmp_path):
-    file, parts = tmp_path / "m.pth.tar", of_vsepp()
-    parts[0]["fc.weight"].view(-1)[:3] = torch.tensor([float("nan"), float("inf"), float("-inf")])
-    torch.save({"model": parts}, file)
-    with pytest.raises(InputError, match=r"m\.pth\.tar: img_enc\.fc\.weight holds 3 NaN or inf among 20 "):
-        import_checkpoint(file, tmp_path / "out", "vsepp")

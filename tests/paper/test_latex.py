@@ -77,6 +77,7 @@ def with_texts(thing: Any, texts: dict[str, str]) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.latex
 def test_all_tables_and_figures_of_a_scale_become_one_document(compiled, everything, everything_written, tmp_path):
     plan, path = everything.plan, tmp_path / "made" / "paper.tex"
@@ -92,6 +93,7 @@ def test_all_tables_and_figures_of_a_scale_become_one_document(compiled, everyth
     assert r"\newlabel{tab:five-sentences-table2}" in labels and r"\newlabel{fig:knn-margin-hubness}" in labels
 
 
+@pytest.mark.slow
 @pytest.mark.latex
 @pytest.mark.parametrize("name", ["five_sentences/table1", "five_sentences/table2", "sched_sam/margin_contrasts"])
 def test_texts_of_any_kind_are_printed_and_do_nothing(compiled, everything_written, name):
@@ -111,6 +113,7 @@ def test_the_table_of_a_command_compiles_too(compiled):
     assert complaints(compiled(ARTICLE % rf"\noindent\resizebox{{\linewidth}}{{!}}{{%{chr(10)}{text}}}")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.latex
 def test_tables_fit_two_columns_and_pages_are_turned_for_those_that_are_too_wide(
     compiled, everything, everything_written
@@ -133,6 +136,7 @@ def test_tables_fit_two_columns_and_pages_are_turned_for_those_that_are_too_wide
         assert 0.8 < latex_width(tables[name]) / float(width) < 1.25, name
 
 
+@pytest.mark.slow
 def test_the_document_names_every_table_and_figure_once_in_the_order_of_the_studies(
     everything, everything_written, tmp_path
 ):

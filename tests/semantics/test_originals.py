@@ -89,8 +89,9 @@ def assert_matrices_equal_the_originals(names, captions, image_of_caption, token
         np.testing.assert_array_equal(ours == 0, np.equal(theirs, 0))
 
 
+@pytest.mark.slow
 @every_original
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_random_corpora_score_as_the_originals_with_the_same_zeros(corpora, names, data):
     assert_matrices_equal_the_originals(names, *data.draw(corpora))

@@ -90,6 +90,7 @@ def test_captions_and_images_merge_as_the_released_program_did(released_spice: d
             assert merged(tuples, load_synonyms()) == released
 
 
+@pytest.mark.slow
 @pytest.mark.java
 @pytest.mark.parity
 def test_made_graphs_equal_the_jars(

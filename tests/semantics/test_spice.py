@@ -130,6 +130,7 @@ def test_bad_input_is_one_sentence(raw: Any, image_of_caption: list[int], part: 
         SpiceScorer(raw, image_of_caption, part)
 
 
+@pytest.mark.slow
 @pytest.mark.java
 @pytest.mark.parity
 def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(

@@ -60,6 +60,7 @@ def test_a_damaged_jar_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatc
         load_synonyms()
 
 
+@pytest.mark.slow
 @pytest.mark.java
 def test_every_look_up_equals_the_jars(ask_spice: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     loaded = load_synonyms()

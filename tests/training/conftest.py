@@ -16,8 +16,9 @@ from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.study.runs import RunSpec
 from fivesentences.training import train_run
-from fivesentences.training.fingerprint import OUTPUTS, RECORD
+from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.loop import Training
+from fivesentences.training.run import OUTPUTS
 from kill import Starter, killed_after
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]

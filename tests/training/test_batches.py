@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.errors import InputError
-from fivesentences.training.batches import (
-    EncodedCaptions,
-    batches_by_length,
-    batches_of,
-    bucketed_order,
-    distinct_order,
-    epoch_order,
-)
+from fivesentences.training.batches import EncodedCaptions, batches_by_length, batches_of, training_order
 from fivesentences.training.vocabulary import Vocabulary
 
 CAPTIONS = ["a dog", "a", "a small dog runs", "dog dog", "!"]
@@ -31,15 +25,19 @@ def test_a_batch_holds_each_captions_words_and_zeros_behind():
     assert tokens.tolist() == [words + [0] * (6 - len(words)) for words in expected]
 
 
-ORDERS = {
-    "any": lambda seed, epoch: epoch_order(60, seed, epoch),
-    "bucketed": lambda seed, epoch: bucketed_order(np.arange(60) % 7, 8, seed, epoch),
-    "distinct": lambda seed, epoch: distinct_order(np.repeat(np.arange(20), 3), 8, seed, epoch),
-}
+def order_of(image_of_caption: np.ndarray, size: int, seed: int, epoch: int, lengths=None, **settings) -> np.ndarray:
+    settings = Hyperparameters(batch_size=size, **settings)
+    return training_order(
+        settings, np.ones_like(image_of_caption) if lengths is None else lengths, image_of_caption, seed, epoch
+    )
 
 
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_an_epochs_order_is_a_permutation_that_depends_on_seed_and_epoch_alone(order):
+@pytest.mark.parametrize("setting", [None, "bucketing", "one_caption_per_image"])
+def test_an_epochs_order_is_a_permutation_that_depends_on_seed_and_epoch_alone(setting):
+    def order(seed, epoch):
+        images, settings = np.repeat(np.arange(20), 3), {} if setting is None else {setting: True}
+        return order_of(images, 8, seed, epoch, np.arange(60) % 7, **settings)
+
     assert sorted(order(3, 2)) == list(range(60))
     np.testing.assert_array_equal(order(3, 2), order(3, 2))
     assert any(order(3, 2) != order(3, 3)) and any(order(3, 2) != order(2, 2))
@@ -55,16 +53,16 @@ def test_batches_cover_the_order_and_can_start_in_the_middle():
 
 def test_buckets_hold_captions_of_similar_length_in_another_order_each_epoch():
     lengths = np.random.default_rng(0).integers(3, 30, size=1003)
-    order = bucketed_order(lengths, 10, seed=3, epoch=2)
+    order, plain = (order_of(np.arange(1003), 10, 3, 2, lengths, bucketing=one) for one in (True, False))
 
     def padding(order):
         return sum(int((lengths[batch].max() - lengths[batch]).sum()) for batch in batches_of(order, 10))
 
-    assert padding(order) < 0.2 * padding(epoch_order(1003, seed=3, epoch=2))
+    assert padding(order) < 0.2 * padding(plain)
     assert len(list(batches_of(order, 10))[-1]) == 3
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 1000))
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(2, 12), st.integers(0, 1000))
 def test_no_batch_holds_two_captions_of_an_image_wherever_that_is_possible(captions_of_image, size, seed):
     image_of_caption = np.repeat(np.arange(len(captions_of_image)), captions_of_image)
     captions, batches = len(image_of_caption), -(-len(image_of_caption) // size)
@@ -77,21 +75,8 @@ def test_no_batch_holds_two_captions_of_an_image_wherever_that_is_possible(capti
     )
     if not possible:
         with pytest.raises(InputError, match="one_caption_per_image: "):
-            distinct_order(image_of_caption, size, seed, epoch=0)
+            order_of(image_of_caption, size, seed, 0, one_caption_per_image=True)
         return
-    order = distinct_order(image_of_caption, size, seed, epoch=0)
+    order = order_of(image_of_caption, size, seed, 0, one_caption_per_image=True)
     assert sorted(order) == list(range(captions))
     assert all(len(set(image_of_caption[batch])) == len(batch) for batch in batches_of(order, size))
-
-
-def test_batches_of_distinct_images_are_drawn_anew_for_each_epoch_and_mix_all_images():
-    image_of_caption = np.repeat(np.arange(60), 5)
-    # Over many epochs every two images meet in a batch about as often as any others: 5 captions, 15 batches, 20 places.
-    met = np.zeros((60, 60))
-    for epoch in range(300):
-        for batch in batches_of(distinct_order(image_of_caption, 20, 0, epoch), 20):
-            images = image_of_caption[batch]
-            met[np.ix_(images, images)] += 1
-    pairs = met[~np.eye(60, dtype=bool)] / 300
-    assert pairs.mean() == pytest.approx(15 * 20 * 19 / (60 * 59))
-    assert pairs.std() < 0.1

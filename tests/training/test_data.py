@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from fivesentences.corpus import Corpus
-from fivesentences.errors import InputError
-from fivesentences.models import MODELS, VSEPP, build_model, model_spec
+from fivesentences.models import build_model, model_spec
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.semantics import cider_matrix
-from fivesentences.training import load_trained, scoring, train_run
+from fivesentences.training import scoring
 from fivesentences.training.batches import EncodedCaptions
-from fivesentences.training.data import RunData, Split, concepts_of
+from fivesentences.training.data import RunData, Split
 from fivesentences.training.scoring import DevScores
 from fivesentences.training.vocabulary import words_of
 
@@ -56,21 +54,6 @@ def test_a_test_caption_is_labelled_by_its_own_words_and_a_training_caption_by_i
             assert {word for word in number if labels[row, number[word]]} == words & set(number)
 
 
-def test_the_graph_travels_with_the_weights(grid_inputs, model_spec_of, tmp_path):
-    spec = model_spec_of("cvse", epochs=1)
-    train_run(spec, *grid_inputs, tmp_path)
-    theirs, ours = load_trained(tmp_path).concepts, RunData.read(spec, *grid_inputs).concepts
-    assert theirs is not None and ours is not None and theirs.words == ours.words
-    for name in ("vectors", "together", "totals"):
-        np.testing.assert_array_equal(getattr(theirs, name), getattr(ours, name))
-
-
-def test_a_need_that_training_does_not_know_ends_in_one_sentence(data_of, monkeypatch):
-    monkeypatch.setattr(MODELS["vsepp"], "needs", frozenset({"depth_maps"}))
-    with pytest.raises(InputError, match="needs depth_maps"):
-        concepts_of(model_spec("vsepp"), data_of(most_concepts=8).train.corpus)
-
-
 # --- scores -------------------------------------------------------------------------------------------------
 
 
@@ -94,19 +77,6 @@ def test_blocks_of_a_gallery_hold_the_scores_of_the_whole(name, monkeypatch):
     with torch.no_grad():
         whole = model.eval()(images, *split.captions.batch(np.arange(11)))
     np.testing.assert_allclose(in_blocks, whole.numpy(), rtol=1e-5, atol=1e-6)
-
-
-def test_what_a_model_needs_of_captions_reaches_it_in_their_order():
-    class Labelled(VSEPP):
-        def encode_captions(self, caption_tokens, caption_lengths, concept_labels):
-            return super().encode_captions(caption_tokens, caption_lengths) * concept_labels
-
-    model = Labelled(model_spec("vsepp", embedding=8, word=4), image_dim=6, vocabulary_size=20)
-    split = split_of(torch.randn(3, 6), np.array([3, 1, 5, 2]))
-    labels = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
-    plain = scoring.similarity_of(model, replace(split, extras={"concept_labels": torch.ones(4, 1)}))
-    labelled = scoring.similarity_of(model, replace(split, extras={"concept_labels": labels}))
-    np.testing.assert_allclose(labelled, plain * labels[:, 0].numpy(), rtol=1e-6)
 
 
 def released_sum(similarity: np.ndarray, phi: np.ndarray, discounted: bool) -> float:

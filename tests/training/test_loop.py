@@ -9,7 +9,7 @@ import torch
 
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS
-from fivesentences.models.matching import FEW
+from fivesentences.training.batches import training_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training
@@ -37,8 +37,9 @@ def train_batches(training: Training, count: int) -> list[bool]:
 
 
 def range_of(training, number):
-    size = training.settings.batch_size
-    return training._order()[number * size : (number + 1) * size]
+    size, train = training.settings.batch_size, training.data.train
+    order = training_order(training.settings, train.captions.lengths, train.image_of_caption.numpy(), 0, 0)
+    return order[number * size : (number + 1) * size]
 
 
 @pytest.mark.parametrize(
@@ -58,21 +59,6 @@ def test_sgr_visits_single_pairs_where_the_loss_gives_few_a_gradient(training_of
     again = training_of("sgr", loss=loss)
     again.restore(training.state())
     assert again.model.few_gradients is few
-
-
-def test_a_last_smaller_batch_decides_nothing(training_of):
-    training = training_of("sgr", loss=LossSpec(triplet="hardest"), batch_size=69)  # 72 captions
-    assert train_batches(training, 2) == [True, True]
-
-
-def test_a_sum_that_few_pairs_are_left_in_is_computed_pair_by_pair(training_of):
-    training = training_of("sgr", loss=LossSpec(triplet="all"))
-    for share, few in ((1.0, False), (1.01 * FEW, False), (0.9 * FEW, True), (0.0, True)):
-        size = training.settings.batch_size
-        gradient = torch.zeros(size, size)
-        gradient.view(-1)[: round(share * size * size)] = 1e-30
-        training._notice_gradients(gradient)
-        assert training.model.few_gradients is few
 
 
 @pytest.mark.parametrize("name", MODELS)

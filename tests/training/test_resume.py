@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from dataclasses import replace
 from unittest import mock
 
@@ -14,11 +13,11 @@ import torch
 
 from fivesentences.errors import Stopped
 from fivesentences.training import Run, train_run, train_runs
+from fivesentences.training import jobs as jobs_module
 from fivesentences.training import run as run_module
-from fivesentences.training.checkpoint import ResumeFolder
-from fivesentences.training.jobs import SIGNALS, stop_on_signals
+from fivesentences.training.jobs import SIGNALS
 from fivesentences.training.loop import Training
-from kill import Killed, Program, killed, killed_after
+from kill import Program, killed, killed_after
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def test_killed_between_any_two_batches(
 
 @pytest.mark.parametrize(("name", "calls"), [("replacing", 1), ("replacing", 3), ("finish", 0)])
 def test_killed_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, name, calls):
-    with killed_after(calls, run_module, name):
+    with killed_after(calls, jobs_module if name == "finish" else run_module, name):
         train_run(spec_of(), *inputs, tmp_path / "run")
     with mock.patch.object(Training, "_train_batch", killed):  # nothing is trained again
         train_run(spec_of(), *inputs, tmp_path / "run")
@@ -89,21 +88,7 @@ def test_a_state_that_cannot_be_read_starts_over_and_runs_no_pickle(inputs, spec
     assert not (tmp_path / "executed").exists()
 
 
-def test_a_state_is_replaced_as_a_whole(tmp_path):
-    resume = ResumeFolder(tmp_path / "resume", {"a": "b"})
-    resume.save({"epoch": 1, "step": 2})
-
-    def half(content, path):
-        path.write_bytes(b"half")
-        raise Killed
-
-    with mock.patch.object(torch, "save", half), pytest.raises(Killed):
-        resume.save({"epoch": 1, "step": 3})
-    state, said = resume.load()
-    assert state == {"fingerprint": {"a": "b"}, "epoch": 1, "step": 2}
-    assert "epoch 2, batch 2" in said
-
-
+@pytest.mark.slow
 def test_killed_at_random_moments(inputs, spec_of, assert_kills_change_no_bit):
     assert_kills_change_no_bit(spec_of(epochs=40), inputs, times=5, seconds=0.2)
 
@@ -158,7 +143,7 @@ def test_a_signal_saves_the_state_of_that_batch(
 def test_a_signal_among_the_outputs_of_a_run_keeps_it_and_starts_no_other(
     inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch
 ):
-    original = run_module.finish
+    original = jobs_module.finish
 
     def finish(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -167,7 +152,7 @@ def test_a_signal_among_the_outputs_of_a_run_keeps_it_and_starts_no_other(
     first = Run(spec_of(), tmp_path / "first", *inputs)
     second = replace(first, spec=spec_of(seed=1), folder=tmp_path / "second")
     with monkeypatch.context() as patch, pytest.raises(Stopped, match="1 of 2 runs are finished"):
-        patch.setattr(run_module, "finish", finish)
+        patch.setattr(jobs_module, "finish", finish)
         train_runs([first, second], record=tmp_path / "record.json")
     assert outputs_of(tmp_path / "first") == undisturbed
     assert not (tmp_path / "second").exists() and not (tmp_path / "record.json").exists()
@@ -187,16 +172,3 @@ with stop_on_signals() as stop:
 """
     with Program(code) as program:
         assert program.end()[:2] == (-signal.SIGTERM, "SIGTERM\n")
-
-
-def test_another_thread_handles_no_signals():
-    found = []
-
-    def look():
-        with stop_on_signals() as stop:
-            found.append((stop.asked, signal.getsignal(signal.SIGTERM)))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    assert found == [(None, signal.getsignal(signal.SIGTERM))]

@@ -12,11 +12,9 @@ import torch
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.scoring import score_imported, score_split
+from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable
 from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
-from fivesentences.training import data as data_module
-from fivesentences.training import scoring as scoring_module
 from fivesentences.training import train_run
 
 
@@ -47,18 +45,6 @@ def test_a_checkpoint_scores_a_split_as_training_did(run, inputs, spec_of, tmp_p
         score_split("run", features=wider)
     with pytest.raises(InputError, match="name the corpus"):
         score_split("run", corpus="elsewhere.parquet")
-
-
-def test_a_large_split_is_not_held_in_memory_and_scores_to_the_same_bits(inputs, spec_of, tmp_path, monkeypatch):
-    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
-    monkeypatch.setattr(scoring_module, "IMAGES_AT_ONCE", 8)
-    _, expected = score_split(tmp_path / "run", "train")
-    asked, original = [], FeatureTable.take
-    monkeypatch.setattr(data_module, "HELD_IN_MEMORY", 0)
-    monkeypatch.setattr(FeatureTable, "take", lambda self, where: (asked.append(len(where)), original(self, where))[1])
-    _, matrix = score_split(tmp_path / "run", "train")
-    np.testing.assert_array_equal(matrix, expected)
-    assert asked == [8, 8, 8]
 
 
 # --- an imported checkpoint ---------------------------------------------------------------------------------
@@ -129,13 +115,6 @@ def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint,
     assert not Path("sims.npy").exists()
 
 
-def test_a_checkpoint_that_reads_more_than_captions_is_refused(checkpoint, inputs, monkeypatch):
-    folder = checkpoint("vsepp")
-    monkeypatch.setattr("fivesentences.models.VSEPP.needs", frozenset({"concepts", "concept_labels"}))
-    with pytest.raises(InputError, match="also needs concept_labels, concepts"):
-        score_imported(folder, "test", inputs.corpus, inputs.features, "words.json")
-
-
 # --- folders whose files are of two runs --------------------------------------------------------------------
 
 
@@ -176,13 +155,3 @@ def test_a_vocabulary_of_another_run_is_noticed(two_runs, tmp_path):
     shutil.copy(two_runs / "fewer" / "vocabulary.json", tmp_path / "copy")
     with pytest.raises(InputError, match=r"weights\.safetensors"):
         score_split(tmp_path / "copy")
-
-
-@pytest.mark.parametrize("name", ["run.yaml", "vocabulary.json"])
-def test_a_run_without_one_of_its_files_is_refused_even_where_corpus_and_features_are_named(
-    two_runs, inputs, tmp_path, name
-):
-    shutil.copytree(two_runs / "first", tmp_path / "copy")
-    (tmp_path / "copy" / name).unlink()
-    with pytest.raises(InputError, match=f"there is no {name} in it.*even where corpus and features are named"):
-        score_split(tmp_path / "copy", corpus=inputs.corpus, features=inputs.features)

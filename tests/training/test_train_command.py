@@ -12,7 +12,7 @@ from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
 from fivesentences.semantics import write_phi
 from fivesentences.training import train_run
-from fivesentences.training.fingerprint import OUTPUTS
+from fivesentences.training.run import OUTPUTS
 
 
 @pytest.fixture
@@ -110,17 +110,6 @@ def test_a_matrix_that_a_loss_of_a_scale_needs_is_missed_before_a_run_is_trained
     train = Corpus.read(inputs.corpus).split("train")
     write_phi("bleu_daa", train.captions, train.image_of_caption, tmp_path / matrix)
     assert command("config/s.yaml", "--only", "d/vsepp+*")[0] == 0
-
-
-def test_a_matrix_of_the_training_split_is_read(command, inputs, spec_of, tmp_path):
-    train = Corpus.read(inputs.corpus).split("train")
-    write_phi("bleu1", train.captions, train.image_of_caption, tmp_path / "bleu1.npy")
-    spec = spec_of(epochs=1, loss=LossSpec(sam=SemanticAdaptiveMargin(phi="bleu1")))
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
-    given = ("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features)
-    code, said = command(*given)
-    assert code == 1 and "bleu1" in said and "Traceback" not in said
-    assert command(*given, "--phi", "bleu1=bleu1.npy")[0] == 0
 
 
 def test_a_run_of_a_fraction_finds_its_own_matrix_or_that_of_the_whole_split(command, inputs, spec_of, tmp_path):

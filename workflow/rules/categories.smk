@@ -1,6 +1,10 @@
 # Category retrieval: documents with their vectors, how they are divided, subspaces, and their numbers.
 
 
+def settings_of_documents(wildcards):
+    return PLAN.documents[wildcards.documents].model_dump(mode="json")
+
+
 def subspace_pairs_of(wildcards):
     """Both sides of the contrasts of a table."""
     return PLAN.paired_subspaces(wildcards.scale, wildcards.exhibit)
@@ -28,7 +32,7 @@ rule keep_documents:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        spec=lambda wildcards: PLAN.documents[wildcards.documents].model_dump(mode="json"),
+        spec=settings_of_documents,
     message:
         "Read the documents of {wildcards.documents}: categories, and vectors of images and texts"
     script:
@@ -59,7 +63,7 @@ rule divide_documents:
         mem_mb=1000,
         runtime="5m",
     params:
-        spec=lambda wildcards: PLAN.documents[wildcards.documents].divisions[wildcards.division].model_dump(mode="json"),
+        spec=lambda wildcards: settings_of_documents(wildcards)["divisions"][wildcards.division],
     message:
         "Divide {wildcards.documents} as {wildcards.division} by seed {wildcards.seed}"
     script:

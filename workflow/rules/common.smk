@@ -83,6 +83,11 @@ def digest_of_photographs(wildcards):
     return digest_of(wildcards.dataset)
 
 
+def digest_of_names(wildcards):
+    identity = PLAN.identity(wildcards.dataset)
+    return identity and identity.names
+
+
 def labels(wildcards):
     """Which objects are in the test images of a dataset, where that is known and a table asks for it."""
     return PLAN.labels_of(wildcards.dataset)

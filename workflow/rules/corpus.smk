@@ -65,7 +65,7 @@ rule load_corpus:
         runtime="10m",
     params:
         data=lambda wildcards: SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}),
-        photographs=lambda wildcards: (own := PLAN.identity(wildcards.dataset)) and own.names,
+        photographs=digest_of_names,
         needs=lambda wildcards: PLAN.splits_needed(wildcards.dataset),
     message:
         "Read images, captions and splits of {wildcards.dataset}"

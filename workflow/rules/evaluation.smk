@@ -49,7 +49,8 @@ rule evaluate:
     params:
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
         phis=SCALE.phis,
-        metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),  # not read: runs are evaluated again when there is another metric
+        # Not read by the script: runs are evaluated again when there is another metric.
+        metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),
     message:
         "Evaluate {wildcards.job} on {wildcards.dataset}"
     script:
@@ -208,7 +209,7 @@ rule find_positives:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     message:
-        "How many of the pairs that {wildcards.judge} calls right are among the first pairs of {wildcards.dataset} by each phi"
+        "How many right pairs of {wildcards.judge} are among the first of {wildcards.dataset} by each phi"
     script:
         "../scripts/find_positives.py"
 

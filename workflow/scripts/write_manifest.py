@@ -7,7 +7,6 @@ from snakemake.io import glob_wildcards, strip_wildcard_constraints
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.digests import CHECKSUMS
 from fivesentences.paper.manifest import write_manifest
 from fivesentences.plan.plan import plan_of
 
@@ -24,4 +23,4 @@ with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
     scale, benchmarks = snakemake.wildcards.scale, snakemake.params.benchmarks
     left = {rule: left_by_jobs(pattern, scale) for rule, pattern in benchmarks.items()}
-    write_manifest(plan, scale, left, Path(snakemake.output.manifest), cache=CHECKSUMS)
+    write_manifest(plan, scale, left, Path(snakemake.output.manifest))

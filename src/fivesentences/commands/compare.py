@@ -43,7 +43,7 @@ def compare(
 
     Args:
         a: Similarity [images, captions], or whatever else "evaluate" takes.
-        b: That of another model, same images and captions.
+        b: Similarity of another model, for the same images and captions.
         dataset: Benchmark whose protocol scores the similarities; default: one gallery of everything.
         ks: Cut-offs: how many first items of a ranking count.
         ms: Semantic recall's m: size of its relevant set.

@@ -118,7 +118,7 @@ def examine(downloads: Downloads) -> Iterator[Finding]:
     fits = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
     cure = "" if fits else "install Python 3.11, 3.12 or 3.13, for example with: uv python install 3.11"
     yield Finding("core", "Python", OK if fits else BROKEN, f"Python {platform.python_version()}", cure)
-    for extra in (None, *(importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or [])):
+    for extra in ("", *(importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or [])):
         yield _installed(extra)
     yield from java_findings(downloads.mirror)
     yield from _data(downloads)
@@ -131,29 +131,28 @@ def examine(downloads: Downloads) -> Iterator[Finding]:
     yield from _cluster()
 
 
-def _installed(extra: str | None) -> Finding:
-    """Compare the packages that the core (None) or an extra requires with those that are installed."""
+def _installed(extra: str) -> Finding:
+    """Compare the packages that the core ("") or an extra requires with those that are installed."""
     required = [Requirement(line) for line in importlib.metadata.requires("fivesentences") or []]
     core = [one for one in required if one.marker is None or one.marker.evaluate({"extra": ""})]
-    of_extra = [
-        one for one in required if one not in core and one.marker and one.marker.evaluate({"extra": extra or ""})
-    ]
-    absent, wrong = [], []
-    for one in of_extra if extra else core:
+    wanted = [one for one in required if one not in core and one.marker and one.marker.evaluate({"extra": extra})]
+    faults, state = [], OK
+    for one in wanted if extra else core:
         try:
             installed = importlib.metadata.version(one.name)
         except importlib.metadata.PackageNotFoundError:
-            absent.append(one.name)
+            faults.append(f"{one.name} is not installed")
+            state = MISSING if state == OK else state
             continue
         # A pre-release, as in vendors' containers, counts as its release.
         if Version(installed).base_version not in one.specifier:
-            wrong.append(f"{one.name} is {installed}, but {one.specifier} is needed")
+            faults.append(f"{one.name} is {installed}, but {one.specifier} is needed")
+            state = WRONG
     part = f"extra {extra}" if extra else "core"
-    if not absent and not wrong:
+    if not faults:
         return Finding(part, SERVES.get(part, ""), OK, "every package")
-    found = "; ".join([*wrong, *([f"not installed: {', '.join(absent)}"] if absent else [])])
     cure = pip_install(extra) if extra else "pip install --upgrade fivesentences"
-    return Finding(part, SERVES.get(part, ""), BROKEN if extra is None else WRONG if wrong else MISSING, found, cure)
+    return Finding(part, SERVES.get(part, ""), state if extra else BROKEN, "; ".join(faults), cure)
 
 
 def java_findings(mirror: Path | None) -> Iterator[Finding]:
@@ -241,17 +240,15 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     rows = [[name, f"{count:,}"] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
     if downloads:
-        fetch = [
-            [
-                one["path"],
-                "by hand" if one["by_hand"] else "by itself",
-                "unknown" if one["bytes"] is None else f"{one['bytes'] / 1e9:,.2f}",
-            ]
-            for one in downloads
-        ]
+        ways = {True: "by hand", False: "by itself"}
+        fetch = [[one["path"], ways[bool(one["by_hand"])], _gigabytes(one["bytes"])] for one in downloads]
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
     content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept}
     return sheets, content | {"downloads": downloads, "missing": missing}
+
+
+def _gigabytes(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 1e9:,.2f}"
 
 
 def _kept(plan: Plan) -> int:

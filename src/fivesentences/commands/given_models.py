@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivesentences.commands.sheets import Read, named_files
@@ -24,14 +24,12 @@ class Model:
         name: Its name in tables.
         matrix: The similarity, or the embeddings of the images.
         text: The embeddings of the captions; None for a similarity.
-        is_named: True if the user chose the name.
         folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
     """
 
     name: str
     matrix: Path
     text: Path | None = None
-    is_named: bool = False
     folder: EmbeddingFolder | None = None
 
     @property
@@ -78,7 +76,6 @@ class Inputs:
         metric: Which phi of --captions (default cider); repeat for more.
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
-        embeddings: Two files are embeddings of images and of captions, as IMAGES,TEXTS.
     """
 
     phi: list[str] | None = None
@@ -86,7 +83,6 @@ class Inputs:
     metric: list[str] | None = None
     image_of_caption: Path | None = None
     transposed: bool = False
-    embeddings: bool = False
 
     @property
     def read(self) -> Read:
@@ -110,20 +106,15 @@ class Inputs:
                 captions, images or splits, the captions or their images are not those of the options, or the protocol
                 is about another data set or split.
         """
-        if self.embeddings and len(arguments) != 2:
-            raise InputError("--embeddings takes two files, IMAGES TEXTS; of several models, write IMAGES,TEXTS.")
-        models = [_model(one) for one in ([",".join(arguments)] if self.embeddings else arguments)]
+        models = [_model(one) for one in arguments]
         if self.transposed and any(model.text for model in models):
             what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
             raise InputError(what)
         for at, model in enumerate(models):
             for other in models[:at]:
-                if model.is_named and other.is_named and model.name == other.name:
-                    raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
-                if model.words == other.words and not model.is_named:
-                    cure = f"name the two, A={model.words} B={model.words}, if that is meant"
-                    raise InputError("it is given twice", where=model.words, cure=cure)
-        models = _with_unique_names(models)
+                if model.name == other.name:
+                    what = f"two models are called '{model.name}' ({other.words} and {model.words})"
+                    raise InputError(what, cure=f"name them, such as A={other.words} B={model.words}")
         folders = [model.folder for model in models if model.folder is not None]
         if not folders:
             return Given(models, self.captions, self.image_of_caption)
@@ -152,7 +143,7 @@ class Inputs:
         Args:
             given: The models.
             protocol: The protocol.
-            more_rows: As in ``read_gallery``.
+            more_rows: True if phi may have more captions, as in ``read_gallery``.
         """
         model = given.models[0]
         gallery, notes = read_gallery(
@@ -175,32 +166,14 @@ def _model(argument: str) -> Model:
     name = name.strip()
     if Path(files).is_dir():
         folder = EmbeddingFolder.open(files)
-        return Model(name or Path(files).resolve().name, folder.images, folder.vectors, bool(name), folder)
+        return Model(name or Path(files).resolve().name, folder.images, folder.vectors, folder)
     parts = [Path(part) for part in ([files] if Path(files).exists() else files.split(","))]
     if len(parts) > 2 or not files.strip(",") == files:
         raise InputError(
             f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "
             "FOLDER, which 'fivesentences embed' wrote; separate models by spaces."
         )
-    return Model(name or parts[0].stem, parts[0], parts[1] if len(parts) == 2 else None, bool(name))
-
-
-def _with_unique_names(models: Sequence[Model]) -> list[Model]:
-    """Give each model a unique name: its file name, with parent folders before it where needed."""
-    parts = {
-        model.words: (
-            model.matrix.absolute().with_suffix("") if model.folder is None else model.folder.path.resolve()
-        ).parts
-        for model in models
-    }
-    named = []
-    for model in models:
-        same = [parts[other.words] for other in models if other.name == model.name]
-        if len(same) > 1 and not model.is_named:
-            depth = next((n for n in range(1, 99) if len({part[-n:] for part in same}) == len(same)), 0)
-            model = replace(model, name="/".join(parts[model.words][-depth:]) if depth else model.words)
-        named.append(model)
-    return named
+    return Model(name or parts[0].stem, parts[0], parts[1] if len(parts) == 2 else None)
 
 
 def _check_split(folder: EmbeddingFolder, protocol: Protocol | None) -> None:
@@ -209,12 +182,11 @@ def _check_split(folder: EmbeddingFolder, protocol: Protocol | None) -> None:
         return
     split, dataset = folder.note["split"], folder.note["dataset"]
     # Flickr8k and Flickr30K have test splits of the same size.
-    is_other = dataset in ("flickr8k", "flickr30k", "coco") and dataset != protocol.dataset
-    if is_other or split not in (None, "test"):
-        raise InputError(
-            f"it holds embeddings of {dataset if is_other else f'the split {split!r}'}, but --dataset {protocol.name} "
-            f"scores {protocol.words}",
-            where=folder.path,
-            cure=f"{'name the data set that was embedded' if is_other else 'embed the test split'}, or leave --dataset "
-            "out",
-        )
+    if dataset in ("flickr8k", "flickr30k", "coco") and dataset != protocol.dataset:
+        held, scored, cure = dataset, protocol.words, "name the data set that was embedded"
+    elif split not in (None, "test"):
+        held, scored, cure = f"the split '{split}'", f"the test split ({protocol.words})", "embed the test split"
+    else:
+        return
+    what = f"it holds embeddings of {held}, but --dataset {protocol.name} scores {scored}"
+    raise InputError(what, where=folder.path, cure=f"{cure}, or leave --dataset out")

@@ -54,8 +54,8 @@ def leaderboard(
     its dotted line may be chance.
 
     Args:
-        results: Of 'evaluate': --per-query FILE.parquet or --json FILE; a folder of 'embed' or a similarity, which is
-            scored now; clip_benchmark's .csv; NAME=... names a model.
+        results: FILE.parquet of 'evaluate --per-query'; a folder of 'embed' or a similarity, which is scored now;
+            clip_benchmark's .csv; NAME=... names a model.
         dataset: Benchmark whose protocol scores the models that are scored now; default: one gallery of everything.
         csv_dataset: Data set of clip_benchmark's rows; default: that of the others.
         sort: By what models are ranked; default: Nsum of the first phi, if there is one.
@@ -79,7 +79,8 @@ def leaderboard(
     found: list[Result] = []
     to_score, of_benchmark = [], []
     for text, (name, _), file in zip(results, named, files, strict=True):
-        if (of_file := result_files.read_results(file)) is not None:
+        if file.suffix == ".parquet":
+            of_file = result_files.read_queries(file)
             if name and len(of_file) > 1:
                 what = f"it holds {len(of_file)} models, which one name does not tell apart; leave it out."
                 raise InputError(what, where=file)

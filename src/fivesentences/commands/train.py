@@ -116,10 +116,10 @@ def _train_scale(plan: Plan, names: Sequence[str], scale: Path, device: str, ten
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
     jobs = []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
-        documents = plan.subspaces.jobs[job].dataset
-        image, text = places.document_vectors(documents, "image"), next(iter(plan.vectors_of_texts(documents)), None)
+        name = plan.subspaces.jobs[job].dataset
+        image, text = places.document_vectors(name, "image"), next(iter(plan.vectors_of_texts(name)), None)
         runs = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
-        jobs.append((runs, places.documents(documents), image, text))
+        jobs.append((runs, places.documents(name), image, text))
     _check_inputs(plan.read_by(specs), plan, scale)
     for runs, *files in jobs:
         _check_inputs([*filter(None, files), *(run.division for run in runs)], plan, scale)

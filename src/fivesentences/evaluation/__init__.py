@@ -8,12 +8,4 @@ from fivesentences.evaluation.comparing import compare
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
 
-__all__ = [
-    "PROTOCOLS",
-    "coco_test_ids",
-    "compare",
-    "cxc_positives",
-    "eccv",
-    "evaluate",
-    "packaged_positives",
-]
+__all__ = ["PROTOCOLS", "coco_test_ids", "compare", "cxc_positives", "eccv", "evaluate", "packaged_positives"]

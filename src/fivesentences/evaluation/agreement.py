@@ -41,7 +41,7 @@ def agreement(
     resample: str = "images",
     parsed: str | None = None,
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """Correlation of each phi with a judge's scores, over all judged pairs and over captions with other images.
+    """Correlate each phi with a judge's scores, over all judged pairs and over captions with other images.
 
     The score of a pair is phi itself, computed from all of ``corpus``: the captions of its images are the references
     and count for the idf. A caption with its own image is compared with references that include it (``"kept"``, as in
@@ -57,12 +57,12 @@ def agreement(
         judgements: Pairs of a caption and an image of ``corpus``, and the judge's scores.
         corpus: The corpus that the judgements index.
         rows: (name of a phi, ``"kept"`` or ``"own_left_out"``) of each row of the table.
-        tuples: Of the captions of ``parsed``, if a phi is SPICE.
-        statistics: Of ``metrics.correlation.STATISTICS``. Ratings with few levels are mostly reported with Kendall's
-            tau-b or tau-c.
-        resamples: As in ``correlation``.
-        seed: Of the resampling.
-        resample: What is drawn: ``"images"`` or ``"images and captions"``.
+        tuples: Scene-graph tuples of the captions of ``parsed``, if a phi is SPICE.
+        statistics: Names in ``metrics.correlation.STATISTICS``. Ratings with few levels are mostly reported with
+            Kendall's tau-b or tau-c.
+        resamples: Number of draws, as in ``correlation``.
+        seed: Seed of the resampling.
+        resample: Units that are drawn: ``"images"`` or ``"images and captions"``.
         parsed: The split whose captions have ``tuples``; None: the whole corpus. SPICE of a pair reads the captions of
             that pair alone, so that it is the same, and no other captions need to be parsed.
 
@@ -141,7 +141,7 @@ def write_agreement(
 
 
 def read_agreement(path: Path | str) -> pd.DataFrame:
-    """The numbers that ``write_agreement`` wrote, one per row, in the columns that ``agreement`` describes.
+    """Read the numbers that ``write_agreement`` wrote, one per row, in the columns that ``agreement`` describes.
 
     Raises:
         InputError: If the file is missing or is not one of these.
@@ -153,12 +153,12 @@ def read_agreement(path: Path | str) -> pd.DataFrame:
 
 
 def column_of(phi: str, references: str) -> str:
-    """The name of a phi's column in the table of pairs."""
+    """Return the name of a phi's column in the table of pairs."""
     return phi if references == "kept" else f"{phi}|{references}"
 
 
 def _within(judgements: Judgements, corpus: Corpus, split: str) -> tuple[Corpus, NDArray[np.int64], NDArray[np.int64]]:
-    """A split that holds all judged pairs, and their captions and images in it."""
+    """Return a split that holds all judged pairs, and their captions and images in it."""
     inside = judgements.within(corpus, split).pairs
     if outside := len(judgements.pairs) - len(inside):
         raise InputError(
@@ -170,7 +170,7 @@ def _within(judgements: Judgements, corpus: Corpus, split: str) -> tuple[Corpus,
 
 
 def _cells(scorer: Scorer, captions: NDArray[np.int64], images: NDArray[np.int64], whole: bool) -> NDArray[np.floating]:
-    """phi of pairs; from the whole matrix if that is possible and most of it is needed."""
+    """Return phi of pairs; from the whole matrix if that is possible and most of it is needed."""
     if whole and len(captions) > scorer.shape[0] * scorer.shape[1] / 2:
         return matrix_of(scorer)[captions, images]
     return scorer.pairs(captions, images)

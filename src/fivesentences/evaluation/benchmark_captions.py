@@ -20,7 +20,7 @@ SOURCES: dict[str, tuple[CatalogueLoader, str]] = {
 
 
 def benchmark_split(protocol: str, split: str, catalogue: Catalogue, folders: Sequence[Path]) -> Corpus:
-    """Images and captions of a benchmark, with the first captions of each image, as many as its protocol has (five).
+    """Read images of a benchmark and the first captions of each, as many as its protocol has (five).
 
     The order is that of the published split: the images of Karpathy's JSON (or of Flickr8k's list of test images), and
     the captions of an image one after the other. Protocols that cut the split into parts have the order of the whole.

@@ -58,7 +58,7 @@ TABLES: dict[SubspaceTable, dict[str, str]] = {
 
 
 class SubspaceScores(NamedTuple):
-    """What was measured of the vectors of one run.
+    """Numbers of the vectors of one run.
 
     Attributes:
         values: Fractions by (metric, direction): ``i2t``, ``t2i`` and ``mean``, the mean of both.
@@ -126,14 +126,14 @@ def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) 
 
 
 def selections_of(run: SubspaceRun) -> tuple[Selection, ...]:
-    """Which epochs' vectors a run has: a method without epochs has only the last."""
+    """Return the epochs of which a run has vectors: a method without epochs has only the last."""
     return SELECTIONS if run.method.iterative else ("last",)
 
 
 def read_vectors(
     run: PlacedRun, selection: Selection, documents: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Image and text vectors of the test documents of a run.
+    """Read image and text vectors of the test documents of a run.
 
     Raises:
         InputError: If the run has no such vectors, or as many as another test part, or one is not finite.
@@ -161,7 +161,7 @@ def evaluate_subspace_runs(
         documents: The parquet file of the documents.
         metrics: Values, one line each.
         queries: Average precisions of every query.
-        histories: What each epoch recorded; no lines for methods without epochs.
+        histories: Records of every epoch; no lines for methods without epochs.
         category_margins: Mean margins between categories, of what has them.
 
     Raises:
@@ -195,11 +195,11 @@ def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Map
 
 
 def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataFrame:
-    """One table of some jobs, as ``evaluate_subspace_runs`` wrote it.
+    """Read one table of some jobs, as ``evaluate_subspace_runs`` wrote it.
 
     Args:
         files: One per job.
-        table: Which.
+        table: Name of the table.
 
     Raises:
         InputError: If a file is missing or is another table.
@@ -210,7 +210,7 @@ def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataF
 
 
 def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Values of one run, and the average precisions of every query."""
+    """Return values of one run, and the average precisions of every query."""
     parts = read_division(placed.division, documents)
     ids = [documents.ids[place] for place in parts.test]
     categories = [documents.categories[place] for place in parts.test]
@@ -232,7 +232,7 @@ def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, p
 
 
 def projected(vectors: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
-    """t-SNE (van der Maaten and Hinton 2008) of unit vectors, begun at their first two principal components.
+    """Project unit vectors by t-SNE (van der Maaten and Hinton 2008), begun at their first two principal components.
 
     Between unit vectors the Euclidean distance orders as the cosine does. The perplexity is 30, and less for fewer
     than 91 vectors: a third of the others.
@@ -263,7 +263,7 @@ def write_projection(run: PlacedRun, *, documents: Path, selection: Selection, o
     Args:
         run: The run.
         documents: The parquet file of the documents.
-        selection: Which epoch's weights.
+        selection: Epoch whose weights are used.
         out: The parquet file.
 
     Raises:

@@ -47,7 +47,7 @@ def compare(
     seed: int = 0,
     progress: Callable[[], object] | None = None,
 ) -> pd.DataFrame:
-    """A paired test of two models for every metric, from its value for each query.
+    """Test two models for every metric, paired by query.
 
     An image and its captions, as queries of either direction, are one cluster: they are flipped or drawn together.
     Rsum, which is not a mean over queries, is tested through each image's share of it. The p values are not adjusted
@@ -55,19 +55,19 @@ def compare(
 
     Args:
         a: ``[images, captions]`` similarity of one model, or a ``Gallery``.
-        b: That of the other model, with the same images and captions.
+        b: Similarity of the other model, for the same images and captions.
         phis: As in ``evaluate``: adds N@k (released formula, ground truth kept and removed) and SR@k.
         protocol: As in ``evaluate``; each fold is scored by itself.
         image_of_caption: ``[captions]``; default equal image-major blocks.
         ks: Cut-offs.
         ms: Sizes of the relevant set of semantic recall.
-        asp: Whether to add ASP, which takes longest.
+        asp: True to add ASP, which takes longest.
         asp_ties: The rules for ties of ASP, of "index" and "average".
-        sr_ground_truth: Which of "kept" and "removed" semantic recall to test.
-        method: As in ``metrics.comparison.paired_test``, and so all that follow.
-        resamples: How many flips or draws.
-        confidence: Of the interval.
-        seed: Of the resampling.
+        sr_ground_truth: Kinds of semantic recall to test: "kept", "removed" or both.
+        method: Method of the test; this and the next arguments are those of ``metrics.comparison.paired_test``.
+        resamples: Number of flips or draws.
+        confidence: Confidence of the interval.
+        seed: Seed of the resampling.
         progress: Called after each gallery and similarity.
 
     Returns:
@@ -130,7 +130,7 @@ def compare_all(
     seed: int = 0,
     progress: Callable[[], object] | None = None,
 ) -> pd.DataFrame:
-    """A paired permutation test of every two models for every metric, adjusted for the number of tests.
+    """Test every two models for every metric, adjusted for the number of tests.
 
     The tests are those of ``compare``. Holm's method adjusts p twice: ``p_holm`` for the pairs of models that are
     compared by one metric, and ``p_holm_all`` for all pairs and metrics together.
@@ -140,9 +140,9 @@ def compare_all(
             returns them.
         image_of_caption: ``[captions]`` image index of each caption.
         against: The only model with which the others are compared; default every pair.
-        resamples: How many sign flips.
-        confidence: Of the interval.
-        seed: Of the flips.
+        resamples: Number of sign flips.
+        confidence: Confidence of the interval.
+        seed: Seed of the flips.
         progress: Called after each pair.
 
     Returns:

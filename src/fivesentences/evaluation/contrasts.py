@@ -49,7 +49,7 @@ def contrast_runs(
     """Compute the differences a - b of pairs of matching runs.
 
     Args:
-        pairs: Which runs are compared.
+        pairs: Runs to compare.
         per_image: Contribution of each image to the sums of each run, by the run's name; see ``read_per_image``.
         resamples: Draws of the bootstrap.
 
@@ -75,7 +75,7 @@ def contrast_subspaces(
     """Compute the differences a - b of mean average precision, in each of its readings.
 
     Args:
-        pairs: Which runs are compared.
+        pairs: Runs to compare.
         precisions: Average precisions of every test document; see ``read_precisions``.
         resamples: Draws of the bootstrap.
 
@@ -133,7 +133,7 @@ def _described(
 
 
 def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[str, str], pd.DataFrame]:
-    """Average precision of every test document of some runs, as far as the files have them.
+    """Read the average precision of every test document of some runs, as far as the files have them.
 
     Args:
         files: ``{job}.queries.parquet``, as ``evaluate_subspace_runs`` wrote them.
@@ -166,7 +166,7 @@ def write_contrasts(
     """Write what ``contrast_runs`` computes as JSON.
 
     Args:
-        pairs: Which runs are compared.
+        pairs: Runs to compare.
         per_image: Files that ``evaluate_runs`` wrote.
         out: The JSON file.
         phi: The phi of Nsum and ASP, which the file names.

@@ -49,9 +49,9 @@ class Answers:
 
     Args:
         gallery: Its similarity and phi.
-        direction: Which side the queries are.
-        k: How many items each query is answered with.
-        relevance: What the phi of NCS says of the gallery, which models share.
+        direction: Side of the queries.
+        k: Number of items that a query is answered with.
+        relevance: Relevance of the gallery by the phi of NCS, which models share.
 
     Attributes:
         items: ``[queries, k]`` gallery indices, best first.
@@ -179,8 +179,8 @@ def find_disagreements(
         similarities: ``[images, captions]`` of each model, by its name.
         phis: ``[captions, images]`` by name; NCS is computed with the first, the others are shown.
         k: Cut-off.
-        queries: How many each criterion chooses in a direction.
-        at_random: How many are drawn in a direction.
+        queries: Number of queries that each criterion chooses in a direction.
+        at_random: Number of queries that are drawn in a direction.
         contrasts: Pairs of names of models.
         seed: Seed of the draw.
         directions: ``"i2t"`` (queries are images) and ``"t2i"`` (captions).
@@ -320,7 +320,7 @@ def compare_retrievals(
     directions: Sequence[str] = ("i2t", "t2i"),
     queries: int = 1,
 ) -> dict[str, Any]:
-    """Queries that two models answer equally well by recall and most unequally by phi.
+    """Find queries that two models answer equally well by recall and most unequally by phi.
 
     Recall calls queries equal for which both models have the same own items, or none, among the first k. Both kinds
     of recall at k of Five Sentences (eq. 1 and 2) are equal there, so that any difference in NCS at k (released
@@ -332,8 +332,8 @@ def compare_retrievals(
         phi: ``[captions, images]``.
         k: Cut-off.
         directions: ``"i2t"`` (queries are images) and ``"t2i"`` (captions).
-        queries: How many of each direction and outcome are shown: those with the largest difference, whichever model
-            it favours; equal differences by index, and queries whose words are shown already are skipped.
+        queries: Number of queries shown of each direction and outcome: those with the largest difference, whichever
+            model it favours; equal differences by index, and queries whose words are shown already are skipped.
 
     Returns:
         ``dataset``, ``split``, ``k``, ``models`` (both names), ``tie_rule``, ``counts`` and ``chosen``.

@@ -30,7 +30,7 @@ COLUMNS = ["judge", "dataset", "caption_id", "image_id", "order", "searched", "p
 def pairs_until(
     phi: ArrayLike, image_of_caption: ArrayLike, captions: ArrayLike, images: ArrayLike
 ) -> NDArray[np.int64]:
-    """How many pairs of a caption with another image have at least the phi of each right pair.
+    """Count the pairs of a caption with another image that have at least the phi of each right pair.
 
     Args:
         phi: ``[captions, images]``, finite.
@@ -74,17 +74,13 @@ def shared_labels(labels: ArrayLike, image_of_caption: NDArray[np.int64]) -> NDA
 
 
 def write_found_positives(
-    corpus: Corpus,
-    judgements: Judgements,
-    phis: Mapping[str, Path | str],
-    labels: ArrayLike | None,
-    out: Path | str,
+    corpus: Corpus, judgements: Judgements, phis: Mapping[str, Path | str], labels: ArrayLike | None, out: Path | str
 ) -> None:
     """Write one line for each right pair and order (a phi, or labels): how many pairs are searched until then.
 
     Args:
         corpus: The split that the matrices are of.
-        judgements: Of pairs of that split, by a judge of ``RIGHT``.
+        judgements: Judgements of pairs of that split, by a judge of ``RIGHT``.
         phis: ``.npy`` file of each phi by name, as ``write_phi`` wrote it.
         labels: ``[images, labels]`` of the split's images; None: the order by labels is left out.
         out: A ``.parquet`` with the columns ``COLUMNS``; ``pairs`` is the number of all.

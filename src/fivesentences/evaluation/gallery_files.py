@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval.blocks import COLUMNS_PER_BLOCK
 from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.semantics.caption_file import read_captions, read_pairing
-from fivesentences.semantics.phi_file import captions_sha256, note_beside, pairing_sha256, read_note
+from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
 
@@ -33,18 +33,19 @@ def read_gallery(
     captions: Path | None = None,
     more_rows: bool = False,
 ) -> tuple[Gallery, list[str]]:
-    """Images, captions, their similarity and phi matrices, from files.
+    """Read images, captions, their similarity and phi matrices from files.
 
     Args:
         similarity: ``[images, captions]``, as in ``read_matrix``; with ``text`` the embeddings of the images, whose
             rows may be repeated once per caption, as the loaders of SCAN and its successors do.
         text: ``[captions, dim]`` embeddings of the captions; their cosines with the images are the similarity.
-        transposed: Whether the rows of the similarity are captions.
+        transposed: True if the rows of the similarity are captions.
         image_of_caption: File with the image index of each caption; default equal, image-major blocks.
-        protocol: Whose size the similarity must have.
-        phis: As in ``with_phi_files``.
+        protocol: Protocol whose size the similarity must have.
+        phis: Files of phi, see ``with_phi_files``.
         captions: File of the captions, to be compared with the notes beside the phi matrices.
-        more_rows: As in ``Gallery.with_phis``; the larger split is that of the protocol.
+        more_rows: True if phi may have more captions, see ``Gallery.with_phis``; the larger split is that of the
+            protocol.
 
     Returns:
         The gallery, and sentences on how its similarity was computed.
@@ -70,12 +71,12 @@ def read_gallery(
 def read_scores(
     similarity: Path, text: Path | None = None, *, transposed: bool = False
 ) -> tuple[NDArray[Any], list[str]]:
-    """A similarity ``[images, captions]`` from a file or from two files of embeddings, not yet checked.
+    """Read a similarity ``[images, captions]`` from a file or from two files of embeddings, not yet checked.
 
     Args:
-        similarity: As in ``read_gallery``.
-        text: As in ``read_gallery``.
-        transposed: As in ``read_gallery``.
+        similarity: The similarity, or embeddings of the images; see ``read_gallery``.
+        text: Embeddings of the captions.
+        transposed: True if the rows of the similarity are captions.
 
     Returns:
         The matrix, and sentences on how it was computed.
@@ -117,15 +118,16 @@ def with_phi_files(
     more_rows: bool = False,
     split: tuple[int, int] | None = None,
 ) -> Gallery:
-    """The gallery with phi matrices from files, each of the gallery's captions and pairing as far as notes say.
+    """Add phi matrices from files to a gallery, each of the gallery's captions and pairing as far as notes say.
 
     Args:
         gallery: Images and captions.
         files: Matrices that ``fivesentences phi`` wrote, or others that ``read_matrix`` reads; ``NAME=FILE`` names one.
             The default name is that in the note beside the matrix, or else that of the file.
         captions: The captions, to be compared with those in the notes. A matrix without a note is taken as it is.
-        more_rows: As in ``Gallery.with_phis``; a matrix of more captions is not compared.
-        split: As in ``Gallery.with_phis``.
+        more_rows: True if phi may have more captions, see ``Gallery.with_phis``; a matrix of more captions is not
+            compared.
+        split: Images and captions of the larger split, see ``Gallery.with_phis``.
 
     Raises:
         InputError: If a file is missing or damaged, a value is not finite, two have the same name, or one does not
@@ -134,13 +136,19 @@ def with_phi_files(
     phis: dict[str, NDArray[Any]] = {}
     sources: dict[str, Source] = {}
     for given in files:
-        name, file = _name_and_file(given)
+        name, equals, file = given.partition("=")
+        if not equals or Path(given).exists():
+            name, file = "", given
+        if not file or name != name.strip() or (equals and not name and not Path(given).exists()):
+            raise InputError(f"--phi is '{given}'; give FILE or NAME=FILE, such as cider=cider.npy.")
+        if Path(file).is_dir():
+            raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
         matrix, note = read_matrix(file), _note_beside(Path(file))
         if note is not None and matrix.shape == gallery.shape[::-1]:
-            _check_made_of(file, note, gallery.image_of_caption, captions)
-        noted = (note or {}).get("phi")
-        is_name = isinstance(noted, str) and noted.isprintable()
-        name = name or (noted if is_name else "") or Path(file.partition(":")[0]).stem
+            pairing = gallery.image_of_caption if note.get("image_of_caption_sha256") else None
+            check_made_of(Path(file), note, captions, pairing)
+        noted = str((note or {}).get("phi") or "")
+        name = name or (noted if noted.isprintable() else "") or Path(file.partition(":")[0]).stem
         if name in phis:
             raise InputError(f"another phi is called '{name}' too; name them: --phi NAME=FILE.", where=given)
         phis[name], sources[name] = matrix, Source(file, partial(_origin, Path(file), matrix.shape))
@@ -148,7 +156,7 @@ def with_phi_files(
 
 
 def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str]) -> Gallery:
-    """The gallery with phi computed from its captions, in addition to those that it has.
+    """Add phi computed from its captions to a gallery.
 
     Args:
         gallery: Images and captions.
@@ -176,7 +184,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
 
 
 def captions_of(gallery: Gallery, path: Path) -> list[str]:
-    """The captions of a gallery from a file.
+    """Read the captions of a gallery from a file.
 
     Raises:
         InputError: If the file is missing or damaged, or holds more or fewer.
@@ -188,37 +196,6 @@ def captions_of(gallery: Gallery, path: Path) -> list[str]:
             "captions that it was made of, in the same order."
         )
     return texts
-
-
-def _name_and_file(given: str) -> tuple[str, str]:
-    """``NAME=FILE`` as two; the name is empty where none is given."""
-    name, equals, file = given.partition("=")
-    if not equals or Path(given).exists():
-        name, file = "", given
-    if not file or (equals and name != name.strip()):
-        raise InputError(f"--phi is '{given}'; give FILE or NAME=FILE, such as cider=cider.npy.")
-    if Path(file).is_dir():
-        raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
-    return name, file
-
-
-def _check_made_of(
-    file: str, note: dict[str, Any], image_of_caption: NDArray[np.int64], captions: Sequence[str] | None
-) -> None:
-    """Refuse a phi of other captions, or of the same captions in another order of images."""
-    noted = note.get("image_of_caption_sha256")
-    if noted is not None and noted != pairing_sha256(image_of_caption):
-        raise InputError(
-            "phi was made with another list of whose caption each one is",
-            where=file,
-            cure=Cure(
-                "pass the image_of_caption that it was made with, or make phi again with this one",
-                "give the list it was made with by --image-of-caption FILE, or make phi again with this one",
-            ),
-        )
-    if captions is not None and note["captions_sha256"] != captions_sha256(captions):
-        of = f"those of {note['captions_file']}" if note.get("captions_file") else "others"
-        raise InputError(f"{file}: phi was made of other captions than these ({of}); make phi again of these captions.")
 
 
 def _origin(path: Path, shape: tuple[int, ...]) -> str:

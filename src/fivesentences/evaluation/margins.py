@@ -41,9 +41,9 @@ class CaptionSet:
     """Margins to be measured on captions alone.
 
     Attributes:
-        fraction: Of the training captions.
+        fraction: Fraction of the training captions.
         loss: With a SAM whose negatives are random.
-        phi_files: Of the phi that it reads and that take long; see ``training.batch_phi.open_phis``.
+        phi_files: Files of those phi that take long to compute; see ``training.batch_phi.open_phis``.
     """
 
     fraction: float
@@ -56,8 +56,8 @@ class MeasuredRun:
     """A finished run whose hinges are to be measured.
 
     Attributes:
-        folder: Of its outputs.
-        features: What it was trained on.
+        folder: Folder of its outputs.
+        features: Features that it was trained on.
         phi_files: See ``training.batch_phi.open_phis``.
     """
 
@@ -67,7 +67,7 @@ class MeasuredRun:
 
 
 def variance_shares(positive: Values, negative: Values, margin: Values, cap: float | None) -> dict[str, float]:
-    """How much of the variance of the margins comes from positives and from negatives; the two add up to 1.
+    """Divide the variance of the margins into the shares of positives and of negatives, which add up to 1.
 
     A margin is the sum of what it would be if every negative took the mean of all away, and of the rest, which is the
     work of its negative. The share of either is its covariance with the margin, divided by the variance of the margin:
@@ -94,7 +94,7 @@ def variance_shares(positive: Values, negative: Values, margin: Values, cap: flo
 
 
 def blinded_margins(positive: Values, negative: Values, group: NDArray[np.int64], cap: float | None) -> Values:
-    """``[hinges]`` margins in which each negative's part is the mean over its group; see the module.
+    """Return ``[hinges]`` margins in which each negative's part is the mean over its group; see the module.
 
     Args:
         positive: ``[hinges]`` what each positive adds.
@@ -107,11 +107,11 @@ def blinded_margins(positive: Values, negative: Values, group: NDArray[np.int64]
 
 
 def margin_numbers(hinges: HingeValues, bins: int = BINS) -> dict[str, Any]:
-    """What is told of some hinges.
+    """Summarise some hinges.
 
     Args:
         hinges: At least one.
-        bins: Of the histogram.
+        bins: Bins of the histogram.
 
     Returns:
         ``hinges`` (how many); ``phi_positive``, ``phi_negative`` and ``margin``, each with ``mean`` and ``sd``, and
@@ -167,10 +167,10 @@ def measure_margins(
         sets: Caption sets and losses that need no model.
         runs: Finished runs, each on its own training captions, with its own loss and batches.
         out: A ``.json``.
-        settings: How fractions are taken and batches drawn for the caption sets; captions of similar length do not
-            share a batch.
-        batches: So many at least of each caption set and each run, in whole epochs.
-        seed: Of the caption sets: of the order of captions and the random negatives; a run has its own.
+        settings: Rules by which fractions are taken and batches drawn for the caption sets; captions of similar length
+            do not share a batch.
+        batches: Least number of batches of each caption set and each run, in whole epochs.
+        seed: Seed of the caption sets (order of captions, random negatives); a run has its own.
 
     Raises:
         InputError: If a file is missing or does not fit, or a loss has no adaptive margins.
@@ -209,7 +209,7 @@ def measure_margins(
 
 
 def read_margins(path: Path | str) -> dict[str, Any]:
-    """What ``measure_margins`` wrote.
+    """Read what ``measure_margins`` wrote.
 
     Raises:
         InputError: If the file is missing or is not one of these.

@@ -31,7 +31,7 @@ _WITH_KEY = re.compile(r"(?P<file>.+\.(?:npz|pt|pth)):(?P<key>[^/\\:]+)")
 
 
 def read_matrix(path: Path | str) -> NDArray[Any]:
-    """A matrix of real numbers from a file.
+    """Read a matrix of real numbers from a file.
 
     ``.npy`` is memory-mapped. ``.npz`` and ``.pt`` (``torch.load`` with ``weights_only``) hold one matrix, or the one
     that ``FILE:NAME`` names. ``.json`` is a list of rows, as the released code of NCS reads them; it is read row by
@@ -65,7 +65,7 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
 
 
 def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
-    """The similarity of a run or an encoder on a split, ``[images, captions]``, memory-mapped.
+    """Read the similarity of a run or an encoder on a split, ``[images, captions]``, memory-mapped.
 
     Raises:
         InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.
@@ -178,62 +178,52 @@ def _counts(numbers: NDArray[np.floating]) -> bool:
 
 
 def _of_several(path: Path, key: str | None) -> NDArray[Any]:
-    arrays = _npz(path) if path.suffix == ".npz" else _pt(path)
-    names = list(arrays)
-    shown = ", ".join(name[:40] for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    if not names:
-        raise InputError(f"{path} holds no array; write it by numpy.savez(path, matrix).")
-    if key is None and len(names) != 1:
-        raise InputError(f"{path} holds {len(names)} arrays ({shown}); name one, such as {path}:{names[0][:40]}.")
-    key = names[0] if key is None else key
-    if key not in arrays:
-        raise InputError(f"{path} holds no array '{key}'; it holds {shown}.")
+    """Read the only array of a file, or the one with a name."""
+    try:
+        arrays = np.load(path, allow_pickle=False) if path.suffix == ".npz" else _tensors(path)
+    except InputError:
+        raise
+    except Exception as error:  # what a damaged file raises depends on where it is damaged
+        what = f"it is damaged, or holds objects that are never loaded ({_first_line(error)})"
+        raise InputError(what, where=path, cure="write it by numpy.savez or torch.save(tensor, path)") from None
+    if not isinstance(arrays, Mapping):
+        raise InputError(f"this is one .npy array under another name; rename it to {path.stem}.npy.", where=path)
+    names = [name[:40] for name in arrays]
+    if key is None and len(names) == 1:
+        key = next(iter(arrays))
+    if key is None or key not in arrays:
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        cure = f"name one, such as {path}:{names[0]}" if names else "write it by numpy.savez(path, matrix)"
+        raise InputError(f"{path} holds {len(names) or 'no'} arrays ({shown or 'none'}); {cure}.")
     called = f"{path}:{key}" if key else str(path)
     try:
         values = arrays[key]
     except Exception as error:  # a damaged member fails anywhere in zipfile, zlib or numpy's reader of headers
-        why = "it holds Python objects" if "pickle" in str(error) else _first_line(error)
-        raise InputError(f"{called}: this is no whole array of numbers ({why}); write it again.") from None
+        raise InputError(
+            f"{called}: this is no whole array of numbers ({_first_line(error)}); write it again."
+        ) from None
     if isinstance(values, bytes):  # a file of another kind in the archive
         raise InputError(f"{called}: this is no .npy array; write the archive by numpy.savez(path, matrix).")
     return as_array(values, called)
 
 
-def _npz(path: Path) -> Mapping[str, Any]:
-    try:
-        archive = np.load(path, allow_pickle=False)
-    except Exception as error:  # as damaged members do
-        why = "it is neither a .zip nor an array" if "pickle" in str(error) else _first_line(error)
-        raise InputError(f"{path}: this is not a whole .npz file ({why}); write it by numpy.savez.") from None
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise InputError(f"{path}: this is one .npy array under another name; rename it to {path.stem}.npy.")
-    return archive
-
-
-def _pt(path: Path) -> Mapping[str, Any]:
+def _tensors(path: Path) -> Mapping[str, Any]:
     need("torch", "train", f"reading {path}")
-    import torch
+    import torch  # takes seconds
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # what a damaged file raises depends on where it is damaged
-        raise InputError(
-            f"{path}: it is damaged, or holds other objects than tensors, which are never loaded; write it with "
-            "torch.save(tensor, path)."
-        ) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
+        content = torch.load(path, map_location="cpu", weights_only=True)
     several = content if isinstance(content, Mapping) else {"": content}
     tensors = {str(name): value for name, value in several.items() if isinstance(value, torch.Tensor)}
     if not tensors:
-        inner = f" of {', '.join(str(name)[:40] for name in list(several)[:4])}" if isinstance(content, Mapping) else ""
-        raise InputError(
-            f"{path} holds no tensor but {type(content).__name__}{inner}; of a checkpoint, let its model score images "
-            "and captions, and write the scores with torch.save(tensor, path)."
-        )
+        inner = ", ".join(str(name)[:40] for name in list(several)[:4])
+        what = f"{path} holds no tensor but {type(content).__name__}{f' of {inner}' if inner else ''}"
+        raise InputError(what, cure="let its model score images and captions, and save the scores by torch.save")
     return tensors
 
 
 def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+    if "allow_pickle" in str(error) or "weights_only" in str(error):
+        return "Python objects"
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

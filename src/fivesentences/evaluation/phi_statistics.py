@@ -40,18 +40,18 @@ def phi_statistics(
     captions: int = 3,
     bins: int = BINS,
 ) -> dict[str, Any]:
-    """What each phi says about an image's own captions and about captions of other images.
+    """Compare what each phi says about an image's own captions and about captions of other images.
 
     Args:
         corpus: One split.
         phis: phi by name, ``[captions, images]`` each, at least 0; read in blocks, so memory maps may be large.
         own_left_out: Where known, by the name of the phi: ``[captions]`` score of each caption with its own image, the
             caption removed from the references; NaN if no reference is left.
-        images: How many images are shown with the best captions of other images. All images are ordered by the score
-            of the best such caption under the first phi, best first (equal scores by index), and the shown ones are
-            spread evenly over this order, including its first and last.
-        captions: How many captions of other images are shown for each image and phi: the best ones, equal scores by
-            index, identical texts only once.
+        images: Number of images that are shown with the best captions of other images. All images are ordered by the
+            score of the best such caption under the first phi, best first (equal scores by index), and the shown ones
+            are spread evenly over this order, including its first and last.
+        captions: Number of captions of other images that are shown for each image and phi: the best ones, equal scores
+            by index, identical texts only once.
         bins: Bins of the histograms, equally wide from 0 to the largest value.
 
     Returns:
@@ -124,8 +124,9 @@ def write_statistics(
         corpus: The split that the matrices are of.
         paths: ``.npy`` file of each phi by name.
         out: A ``.json``.
-        tuples: Of the corpus's captions; without them, SPICE only has own scores of the kind ``kept``.
-        options: As in ``phi_statistics``.
+        tuples: Scene-graph tuples of the corpus's captions; without them, SPICE only has own scores of the kind
+            ``kept``.
+        options: Further arguments of ``phi_statistics``.
 
     Raises:
         InputError: If a matrix is missing, damaged or of other captions; see ``read_phi`` and ``phi_statistics``.
@@ -149,7 +150,7 @@ def write_statistics(
 
 
 def read_statistics(path: Path | str) -> dict[str, Any]:
-    """What ``write_statistics`` wrote.
+    """Read what ``write_statistics`` wrote.
 
     Raises:
         InputError: If the file is missing or is not one of these.
@@ -201,7 +202,7 @@ def _distribution(
     bins: int,
     chosen: NDArray[np.int64],
 ) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """Histograms and counts of a phi, and its columns of the chosen images."""
+    """Return histograms and counts of a phi, and its columns of the chosen images."""
     top = max(extremes.largest, *(float(np.nanmax(scores, initial=0.0)) for scores in own.values())) or 1.0
     worst = {kind: _worst_of_image(scores, owner, phi.shape[1]) for kind, scores in own.items()}
     every, zero, beat_theirs = np.zeros(bins, dtype=np.int64), 0, dict.fromkeys(own, 0)
@@ -234,14 +235,14 @@ def _distribution(
 
 
 def _worst_of_image(scores: NDArray[np.floating], owner: NDArray[np.int64], images: int) -> NDArray[np.floating]:
-    """``[images]`` the smallest score of each image's captions; infinite if none is known, so that nothing beats it."""
+    """Return ``[images]`` the smallest score of each image's captions; infinite if none is known: nothing beats it."""
     worst = np.full(images, np.inf, dtype=scores.dtype)
     np.minimum.at(worst, owner, np.where(np.isnan(scores), np.inf, scores).astype(scores.dtype))
     return worst
 
 
 def _bin_of(values: NDArray[np.floating], top: float, bins: int) -> NDArray[np.int64]:
-    """The bin of each value, the largest in the last bin; in float64, so that equal values get equal bins."""
+    """Return the bin of each value, the largest in the last bin; in float64, so that equal values get equal bins."""
     return np.minimum(values.astype(np.float64) * (bins / top), bins - 1).astype(np.int64)
 
 

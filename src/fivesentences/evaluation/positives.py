@@ -39,7 +39,7 @@ Lists = Literal["eccv", "cxc", "original"]
 def cxc_positives(
     sits_csv: Path | str, caption_ids: Ids, image_ids: Ids, threshold: float = CXC_THRESHOLD
 ) -> Positives:
-    """The positives of Crisscrossed Captions (Parekh et al. 2021): pairs that people rated ``threshold`` or more.
+    """Read the positives of Crisscrossed Captions (Parekh et al. 2021): pairs rated ``threshold`` or more.
 
     At 3.0 there are 35,585 pairs of COCO's 5,000 test images and 25,000 captions, the same as in eccv_caption's files;
     28 captions have none, which leaves 24,972 captions as queries. Pairs outside the gallery are left out.
@@ -78,12 +78,9 @@ def cxc_positives(
 
 
 def eccv(
-    similarity: Similarity,
-    image_ids: Ids | None = None,
-    caption_ids: Ids | None = None,
-    ks: Sequence[int] = (1, 5, 10),
+    similarity: Similarity, image_ids: Ids | None = None, caption_ids: Ids | None = None, ks: Sequence[int] = (1, 5, 10)
 ) -> dict[str, dict[str, float]]:
-    """ECCV Caption's mAP@R, R-precision and recall, and CxC recall, of COCO's whole 5K test split.
+    """Compute ECCV Caption's mAP@R, R-precision and recall, and CxC recall, of COCO's whole 5K test split.
 
     ECCV Caption has 1,261 images and 1,332 captions as queries, CxC 5,000 and 24,972; the gallery is always the whole
     split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R from
@@ -122,7 +119,7 @@ def eccv(
 
 
 def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
-    """A pair of lists that eccv_caption ships, as rows and columns of a similarity.
+    """Read a pair of lists that eccv_caption ships, as rows and columns of a similarity.
 
     Args:
         name: ``"eccv"``, ``"cxc"`` or ``"original"`` (each caption with its own image).
@@ -163,7 +160,7 @@ def _lists(name: str) -> dict[int, list[int]]:
 
 
 def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
+    """Return ``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
 
     The five folds of the 1K protocol are consecutive fifths of them.
     """
@@ -180,7 +177,7 @@ def _read() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def own_pairs(image_ids: Ids, caption_ids: Ids) -> scipy.sparse.csr_array:
-    """Each caption of COCO's test split with its own image, as rows and columns of a similarity.
+    """Pair each caption of COCO's test split with its own image, as rows and columns of a similarity.
 
     Args:
         image_ids: ``[images]`` COCO image ids of the rows; others than those of the split are passed over.
@@ -202,12 +199,12 @@ def own_pairs(image_ids: Ids, caption_ids: Ids) -> scipy.sparse.csr_array:
 
 
 def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: str | Path = "captions") -> bool:
-    """Whether captions are those of COCO's test split in the order of ids, by their letters and digits.
+    """Return True if captions are those of COCO's test split in the order of ids, by their letters and digits.
 
     Args:
         captions: In the order of the columns.
         caption_ids: ``[captions]`` COCO annotation ids of the columns; default the order of ``coco_test_ids``.
-        where: What a message calls the captions.
+        where: Name of the captions in messages.
 
     Returns:
         True if they are; False if they are other captions, which says nothing about the order.
@@ -238,11 +235,11 @@ def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: 
 
 
 def places_of(ids: Ids, name: str) -> dict[int, int]:
-    """The position of each id.
+    """Return the position of each id.
 
     Args:
         ids: Numbers, or text that is a number.
-        name: What to call them in an error.
+        name: Name of the ids in messages.
 
     Raises:
         InputError: If one is not a whole number or occurs twice.

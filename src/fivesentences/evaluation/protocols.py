@@ -87,7 +87,7 @@ PROTOCOLS = {
 
 
 def protocol_named(name: str) -> Protocol:
-    """A protocol by its name.
+    """Return a protocol by its name.
 
     Raises:
         InputError: If there is none.
@@ -98,7 +98,7 @@ def protocol_named(name: str) -> Protocol:
 
 
 def parts_of(protocol: Protocol | None, n_images: int) -> list[slice]:
-    """Which images each gallery of a split has; without a protocol, one gallery has all of them."""
+    """Return the images of each gallery of a split; without a protocol, one gallery has all of them."""
     if protocol is None or protocol.gallery == n_images:
         return [slice(0, n_images)]
     return [slice(fold * protocol.gallery, (fold + 1) * protocol.gallery) for fold in range(protocol.folds)]
@@ -113,7 +113,7 @@ def checked_gallery(
     more_rows: bool = False,
     name: str = "similarity",
 ) -> Gallery:
-    """The whole split, checked also against the protocol; arguments and errors as in ``evaluate``."""
+    """Check the whole split, also against the protocol; arguments and errors are those of ``evaluate``."""
     gallery = Gallery.of(similarity, image_of_caption, name=name)
     if protocol is not None:
         protocol.check(gallery)
@@ -132,7 +132,7 @@ def evaluate(
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Every number of a similarity matrix, under a protocol if one is named::
+    """Compute every number of a similarity matrix, under a protocol if one is named::
 
         from fivesentences.evaluation import evaluate
         result = evaluate(similarity, {"cider": phi}, protocol="f30k")
@@ -171,7 +171,7 @@ class Scorer:
 
     Args:
         whole: Images, captions and phi matrices; its similarity is not read.
-        protocol: As in ``evaluate``, and so all that follow.
+        protocol: Name in ``PROTOCOLS``; default: the whole matrix is one gallery.
         ideal_pool: "gallery" or "given_rows".
         labels: ``[images, classes]`` 0/1, for PMRP.
         categories: ``[images]``, for mAP and R-precision.
@@ -222,13 +222,13 @@ class Scorer:
         progress: Callable[[], object] | None = None,
         directions: Sequence[str] = DIRECTIONS,
     ) -> Evaluation:
-        """Every number of a similarity.
+        """Compute every number of a similarity.
 
         Args:
             similarity: ``[images, captions]`` of the same images and captions.
-            queries: Whether to return the values of every query too.
+            queries: True to return the values of every query too.
             progress: Called after each gallery.
-            directions: Those to report; sums need both.
+            directions: Directions to report; sums need both.
 
         Raises:
             InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
@@ -247,7 +247,7 @@ class Scorer:
         return Evaluation(averaged([one.values for one in found]), about, joined, self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
-        """The galleries that the protocol scores, one after the other."""
+        """Yield the galleries that the protocol scores, one after the other."""
         similarity = self.whole.with_similarity(similarity)
         for at, (images, captions, _) in enumerate(self.parts):
             # The pairing and the phi matrices of a gallery stay the same objects, by which its evaluator knows them.
@@ -285,7 +285,7 @@ def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> list[MetricValue]
 
 
 def rescored(gallery: Gallery, method: str, **options: Any) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:
-    """Similarities as an inference method reads them, each with the directions that are read from it.
+    """Yield similarities as an inference method reads them, each with the directions that are read from it.
 
     The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
     """

@@ -1,4 +1,4 @@
-"""Results of models from files: values of queries and JSON of `evaluate`, and clip_benchmark's CSV of recall."""
+"""Results of models from files: values of queries of `evaluate`, and clip_benchmark's CSV of recall."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import frame_of, read_parquet
-from fivesentences.documents import check_file, parse_json, read_bytes, read_json, text_of
+from fivesentences.documents import check_file, parse_json, read_bytes, text_of
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.metrics import Evaluation, MetricValue
 from fivesentences.metrics.result import sums_of
@@ -97,8 +97,8 @@ def subject_of(gallery: Gallery, about: Mapping[str, Any], scored: Mapping[str, 
 
     Args:
         gallery: Images, captions and phi matrices; its similarity is not read.
-        about: That of the evaluation.
-        scored: What is known of the captions: dataset, split, captions_file, captions_sha256.
+        about: ``about`` of the evaluation.
+        scored: Facts about the captions: dataset, split, captions_file, captions_sha256.
     """
     return {
         "format": FORMAT,
@@ -123,27 +123,12 @@ def with_subject(table: pa.Table, subject: Mapping[str, Any]) -> pa.Table:
     return table.replace_schema_metadata({**(table.schema.metadata or {}), _METADATA: json.dumps(subject).encode()})
 
 
-def read_results(path: Path) -> list[Result] | None:
-    """Read models from a file of `evaluate`: values of every query (.parquet), or numbers alone (.json).
-
-    Returns:
-        The models; None if the file is of another kind, such as a matrix.
+def read_queries(path: Path) -> list[Result]:
+    """Read models from the values of every query that ``evaluate --per-query FILE.parquet`` wrote.
 
     Raises:
-        InputError: If the file is missing or damaged, or not what ``evaluate`` writes.
+        InputError: If the file is missing or damaged, or is no such file.
     """
-    if path.suffix == ".parquet":
-        return _of_queries(path)
-    if path.suffix != ".json":
-        return None
-    check_file(path)
-    with path.open("rb") as file:  # an object, as results are; matrices are lists
-        is_object = file.read(4096).lstrip().removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-    return _of_numbers(path) if is_object else None
-
-
-def _of_queries(path: Path) -> list[Result]:
-    """Read models from the values of every query that ``evaluate --per-query FILE.parquet`` wrote."""
     stored = read_parquet(path, AGAIN)
     metadata = (stored.schema.metadata or {}).get(_METADATA)
     if metadata is None:
@@ -153,7 +138,9 @@ def _of_queries(path: Path) -> list[Result]:
     about, pairing = (subject.get(key) if isinstance(subject, dict) else None for key in ("about", "image_of_caption"))
     kinds = {"query": "i", "value": "f", "m": "i"}
     if not (
-        _is_about(about)
+        isinstance(about, dict)
+        and all(isinstance(about.get(key), str) for key in ("protocol", "protocol_words", "tie_rule"))
+        and all(type(about.get(key)) in (int, float) for key in GALLERY if key != "protocol")
         and isinstance(pairing, list)
         and subject.get("format") == FORMAT
         and len(pairing) == about["file_captions"]
@@ -163,9 +150,12 @@ def _of_queries(path: Path) -> list[Result]:
         and len(frame)
     ):
         raise InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
+    phis = subject.get("phis")  # of what is said of the captions, text is taken
+    known: dict[str, Any] = {key: value for key, value in subject.items() if isinstance(value, str)}
+    known["phis"] = {str(key): str(value) for key, value in phis.items()} if isinstance(phis, dict) else {}
     owner = np.array(pairing, dtype=np.int64)
     return [
-        Result(str(name), str(path), _evaluation(path, of_model, about, len(pairing)), _known(subject), owner)
+        Result(str(name), str(path), _evaluation(path, of_model, about, len(pairing)), known, owner)
         for name, of_model in frame.groupby("file", sort=False)
     ]
 
@@ -188,29 +178,6 @@ def _evaluation(path: Path, frame: pd.DataFrame, about: Mapping[str, Any], n_cap
     if set(scored) != {"i2t", "t2i"}:
         raise InputError("it does not hold both directions", where=path, cure=AGAIN)
     return Evaluation(values_of + sums_of(values_of), dict(about), queries, scored)
-
-
-def _of_numbers(path: Path) -> list[Result]:
-    """Read models from the JSON that ``evaluate --json`` wrote, without the values of queries."""
-    content = read_json(path)
-    cure = "give a file of 'fivesentences evaluate --json'"
-    refused = InputError("this is no result of an evaluation", where=path, cure=cure)
-    if not _is_about(content):
-        raise refused
-    models = content.get("models", [{"model": content.get("similarity"), "values": content.get("values")}])
-    about = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
-    found = []
-    for model in models if isinstance(models, list) else []:
-        values = model.get("values") if isinstance(model, dict) else None
-        if not isinstance(values, list) or not all(map(_is_value, values)):
-            raise refused
-        # JSON has null in place of NaN.
-        values = [{**value, "value": math.nan if value["value"] is None else value["value"]} for value in values]
-        subject = _known(content.get("scored"))
-        found.append(Result(str(model.get("model")), str(path), Evaluation(values, about), subject))
-    if not found:
-        raise refused
-    return found
 
 
 def is_benchmark(path: Path) -> bool:
@@ -276,29 +243,3 @@ def _recalls(path: Path, name: str, row: Mapping[str, str]) -> list[MetricValue]
     values: list[MetricValue] = [{**key_of(f"R@{k}", side), "value": found[side, k]} for side, k in sorted(found)]
     # A sum over other cut-offs than those of the others would be another number under the same name.
     return values + (sums_of(values) if sorted(found) == [(s, k) for s in ("i2t", "t2i") for k in (1, 5, 10)] else [])
-
-
-def _known(scored: Any) -> dict[str, Any]:
-    """Return what is said of the captions, as far as it is text; phi by name."""
-    scored = scored if isinstance(scored, dict) else {}
-    phis = scored.get("phis")
-    known: dict[str, Any] = {key: value for key, value in scored.items() if isinstance(value, str)}
-    return known | {"phis": {str(key): str(value) for key, value in phis.items()} if isinstance(phis, dict) else {}}
-
-
-def _is_about(about: Any) -> TypeGuard[dict[str, Any]]:
-    """Return True if everything is there that is said of a gallery, in the types in which it is shown."""
-    return (
-        isinstance(about, dict)
-        and all(isinstance(about.get(key), str) for key in ("protocol", "protocol_words", "tie_rule"))
-        and all(type(about.get(key)) in (int, float) for key in GALLERY if key != "protocol")
-    )
-
-
-def _is_value(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and {*KEYS, "value"} <= value.keys()
-        and type(value["value"]) in (int, float, type(None))
-        and all(isinstance(value[key], int if key == "m" else str) for key in KEYS)
-    )

@@ -45,8 +45,8 @@ class Evaluated:
     Attributes:
         spec: Its settings.
         similarity: ``[images, captions]`` of the split, as ``.npy``.
-        inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds; see
-            ``study.runs``.
+        inferences: Ways to read the similarity, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds;
+            see ``study.runs``.
     """
 
     spec: Scored
@@ -85,7 +85,7 @@ class RunEvaluator:
 
         Args:
             similarity: ``[images, captions]``, larger is more similar.
-            inferences: How it is read: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
+            inferences: Ways to read it: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
             name: Name of the similarity in messages.
 
         Returns:
@@ -125,7 +125,7 @@ class RunEvaluator:
         return values + totals, hubs, per_image
 
     def _in_folds(self, gallery: Gallery, method: str, folds: int, first: int, reading: str) -> list[RunValue]:
-        """Means over the ``first`` of some folds of every number, without counts of hubs and contributions of images.
+        """Average every number over the ``first`` of some folds, without counts of hubs and contributions of images.
 
         Raises:
             InputError: If there are fewer images than folds.
@@ -146,7 +146,7 @@ class RunEvaluator:
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
-    """Numbers of an inference method, without the sums over directions."""
+    """Return numbers of an inference method, without the sums over directions."""
     return [RunValue(**value, inference=method) for value in values if value["direction"]]
 
 
@@ -177,7 +177,7 @@ def evaluate_runs(
             of the similarity as it is and the main phi; see ``per_image.contributions``. Runs that are not read as
             they are have no rows.
         labels: ``labels.parquet`` of the dataset, if it has labels.
-        split: Which images and captions are the gallery.
+        split: Split whose images and captions are the gallery.
 
     Raises:
         InputError: If phi was made of other captions, a similarity does not fit the split, or an image has no labels.
@@ -209,7 +209,7 @@ def evaluate_runs(
 
 
 def _about(spec: Scored) -> dict[str, Any]:
-    """What a run, ensemble or encoder is."""
+    """Describe a run, ensemble or encoder."""
     about: dict[str, Any] = {"run": spec.name, "dataset": spec.dataset, "spec": spec.model_dump(mode="json")}
     if isinstance(spec, EncodedRun):  # it has read no caption of the dataset, and nothing is drawn
         return about | {
@@ -227,7 +227,7 @@ def _about(spec: Scored) -> dict[str, Any]:
 
 
 def kept_epoch(folder: Path) -> int | None:
-    """The epoch whose weights a run in a folder kept, from its history; None without one, as of an ensemble.
+    """Return the epoch whose weights a run kept, from its history; None without one, as for an ensemble.
 
     Raises:
         InputError: If the history does not say which epoch is the best.

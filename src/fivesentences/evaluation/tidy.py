@@ -78,7 +78,7 @@ def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
-    """The headline numbers of every run as nested plain data, which ``dvc metrics`` can show and compare.
+    """Return the headline numbers of every run as nested plain data, which ``dvc metrics`` can show and compare.
 
     They are those of the similarity as it is, and of the phi that a run's evaluation names first.
     """
@@ -107,7 +107,7 @@ def read_tidy(path: Path) -> pd.DataFrame:
 
 
 def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
-    """Frames below each other, with these columns in these types first, whether or not there are rows."""
+    """Join frames below each other, with these columns in these types first, whether or not there are rows."""
     filled = [frame for frame in frames if len(frame)]
     none = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
     whole = pd.concat(filled, ignore_index=True) if filled else none
@@ -125,7 +125,7 @@ def write_table(table: pd.DataFrame, out: Path) -> None:
 
 
 def contributions(queries: Iterable[QueryValues], image_of_caption: ArrayLike, phi: str) -> dict[str, NDArray]:
-    """The contribution of each image to Rsum, Nsum and ASP: their means over images are the run's.
+    """Compute the contribution of each image to Rsum, Nsum and ASP: their means over images are the run's.
 
     An image and its captions are one unit: the captions of an image are alike, so their queries are not independent.
     An image contributes the values of its own query (R@1 + R@5 + R@10, or NCS at these cut-offs, in percent) and the
@@ -163,7 +163,7 @@ def contributions(queries: Iterable[QueryValues], image_of_caption: ArrayLike, p
 
 
 def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
-    """The lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
+    """Return the lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
     numbers = {column: values[column].astype(np.float32) for column in SUMMED}
     return pd.DataFrame({"run": run, "image_id": list(image_ids), **numbers})
 
@@ -175,7 +175,7 @@ def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
 
 
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """The contributions of some runs, as far as the files have them: each a frame with one row per ``image_id``."""
+    """Read the contributions of some runs, as far as the files have them: a frame each, one row per ``image_id``."""
     wanted = list(dict.fromkeys(runs))
     frames = [read_frame(file, "evaluate the runs again", ["run", "image_id", *SUMMED]) for file in files]
     return {
@@ -208,7 +208,7 @@ def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
 
 
 def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:
-    """The histories of some runs in one table, small enough to be shared: the runs' folders need not be fetched.
+    """Read the histories of some runs into one table, small enough to be shared: the runs' folders need not be fetched.
 
     Args:
         folders: Folder of each run, by its name.

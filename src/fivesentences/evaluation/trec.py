@@ -29,33 +29,28 @@ DEPTH = 100
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32
 
 
-def trec_ids(ids: Sequence[str] | None, number: int, letter: str, what: str = "ids") -> list[str]:
-    """Names of images or captions that can stand in a TREC file.
+def trec_ids(ids: Sequence[str] | None, number: int, letter: str, where: str = "ids") -> list[str]:
+    """Return names of images or captions that can stand in a TREC file.
 
     Args:
         ids: Their ids; default the letter and the index from 0.
-        number: How many there are.
+        number: Number of images or captions.
         letter: ``i`` for images, ``c`` for captions.
-        what: What messages call them, such as their file.
+        where: Their file, for messages.
 
     Raises:
-        InputError: If there are more or fewer, one is empty or holds a space, or two are equal.
+        InputError: If one is empty or holds a space, or two are equal.
     """
     if ids is None:
         return [f"{letter}{index}" for index in range(number)]
-    if len(ids) != number:
-        raise InputError(f"there are {len(ids)} ids for {number} items; give one for each.", where=what)
     first: dict[str, int] = {}
     for index, name in enumerate(ids):
-        if not name or len(name.split()) != 1 or name.split()[0] != name:
-            raise InputError(
-                f"id {index} is {name!r}; the columns of a TREC file are words without spaces.", where=what
-            )
+        if name.split() != [name]:
+            what = f"id {index} is {name!r}; the columns of a TREC file are words without spaces."
+            raise InputError(what, where=where)
         if first.setdefault(name, index) != index:
-            raise InputError(
-                f"ids {first[name]} and {index} are both {name!r}; in a TREC file every item needs a name of its own.",
-                where=what,
-            )
+            what = f"ids {first[name]} and {index} are both {name!r}; every item of a TREC file needs its own name."
+            raise InputError(what, where=where)
     return list(ids)
 
 
@@ -77,10 +72,10 @@ def write_run(
         path: The file.
         scorer: Images, captions and protocol.
         similarity: ``[images, captions]``, larger is more similar.
-        direction: Which side the queries are.
+        direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
-        depth: How many items of each ranking; None for all.
+        depth: Number of items of each ranking; None for all.
         tag: The name of the run in its last column; spaces become ``_``.
         progress: Called after each gallery.
 
@@ -113,9 +108,9 @@ def write_qrels(
     Args:
         path: The file.
         scorer: Images, captions and protocol.
-        direction: Which side the queries are.
-        image_ids: As in ``write_run``.
-        caption_ids: As in ``write_run``.
+        direction: Side of the queries.
+        image_ids: ``[images]`` names, as ``trec_ids`` returns them.
+        caption_ids: ``[captions]`` names.
 
     Raises:
         InputError: If the file cannot be written.
@@ -131,7 +126,7 @@ def write_qrels(
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:
-    """Scores as float32 of which each is smaller than the one before it, as near to the given ones as that allows.
+    """Return float32 scores, each smaller than the one before it, as near to the given ones as that allows.
 
     Args:
         scores: ``[queries, depth]``, finite, largest first.
@@ -152,7 +147,7 @@ def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:
 
 
 def _indices(scorer: Scorer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Images and captions of each gallery, as indices of the file."""
+    """Yield the images and captions of each gallery, as indices of the file."""
     every = np.arange(scorer.whole.n_captions)
     for images, captions, _ in scorer.parts:
         yield np.arange(images.start, images.stop), every[captions]

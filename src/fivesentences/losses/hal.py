@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from fivesentences.config.types import Positive
 from fivesentences.losses.loss import Loss, checked_batch, torch, unless
 
@@ -28,19 +26,16 @@ class HAL(Loss):
     Unlike the hinge losses this one is a mean over the batch, as released. It expects cosines.
     """
 
-    title: ClassVar[str] = "HAL"
-    suffix: ClassVar[str] = "+hal"
-    SETTINGS: ClassVar[dict[str, dict[str, float]]] = {
-        "coco": {"gamma": 30.0, "epsilon": 0.3},
-        "f30k": {"gamma": 60.0, "epsilon": 0.7},
-    }
+    title = "HAL"
+    suffix = "+hal"
+    SETTINGS: ClassVar = {"coco": {"gamma": 30.0, "epsilon": 0.3}, "f30k": {"gamma": 60.0, "epsilon": 0.7}}
 
-    gamma: Positive = Field(default=60.0, description="sharpness; released: 60 (Flickr30K), 30 (COCO)")
-    epsilon: float = Field(
-        default=0.7,
-        description="similarity from which a negative counts; released: 0.7 (Flickr30K), 0.3 (COCO)",
-    )
-    weight: Positive = Field(default=1.0, description="factor of the loss")
+    gamma: Positive = 60.0
+    """Sharpness; released: 60 (Flickr30K), 30 (COCO)."""
+    epsilon: float = 0.7
+    """Similarity from which a negative counts; released: 0.7 (Flickr30K), 0.3 (COCO)."""
+    weight: Positive = 1.0
+    """Factor of the loss."""
 
     @property
     def parts(self) -> list[str]:
@@ -58,5 +53,4 @@ class HAL(Loss):
         negatives = self.gamma * (similarity.masked_fill(own, 0.0) - self.epsilon)
         # log(1 + sum exp(x)) = logsumexp over x and a 0, which cannot overflow.
         rows, columns = (torch.logsumexp(torch.nn.functional.pad(x, (1, 0)), dim=1) for x in (negatives, negatives.T))
-        loss = ((rows + columns) / self.gamma - torch.log1p(similarity.diagonal().clamp(min=0))).mean()
-        return loss if self.weight == 1 else self.weight * loss
+        return self.weight * ((rows + columns) / self.gamma - torch.log1p(similarity.diagonal().clamp(min=0))).mean()

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import model_validator
 
 from fivesentences.config.types import Positive
 from fivesentences.losses.loss import Loss, checked_batch, torch, unless
@@ -38,28 +39,20 @@ class InfoNCE(Loss):
     above, as in CLIP. Another caption of the same image counts as a negative if the batch holds it.
     """
 
-    title: ClassVar[str] = "InfoNCE"
-    suffix: ClassVar[str] = "+info_nce"
+    title = "InfoNCE"
+    suffix = "+info_nce"
 
-    temperature: Positive = Field(
-        default=0.07, description="of the softmax, in units of the similarity; CLIP starts from 0.07"
-    )
-    learn_temperature: bool = Field(
-        default=False, description="train the temperature with the model, from that value, as CLIP does; at least 0.01"
-    )
-    weight: Positive = Field(
-        default=1.0,
-        description="factor of the loss, which is a mean over the batch; the triplet loss is a sum",
-    )
-    _parameter: Any = PrivateAttr(default=None)
+    temperature: Positive = 0.07
+    """Temperature of the softmax, in units of the similarity; CLIP starts from 0.07."""
+    learn_temperature: bool = False
+    """Train the temperature with the model, from that value, as CLIP does; at least 0.01."""
+    weight: Positive = 1.0
+    """Factor of the loss, which is a mean over the batch; the triplet loss is a sum."""
 
     @model_validator(mode="after")
-    def _learned_in_its_range(self) -> InfoNCE:
+    def _learned_in_its_range(self) -> Self:
         if self.learn_temperature and self.temperature < LOWEST:
-            raise ValueError(
-                f"temperature is {self.temperature:g}, but one that is learned is kept at {LOWEST:g} or above; "
-                "start from such a value, or leave learn_temperature out"
-            )
+            raise ValueError(f"temperature is {self.temperature:g}; one that is learned starts at {LOWEST:g} or above")
         return self
 
     @property
@@ -73,41 +66,18 @@ class InfoNCE(Loss):
         learned = f"T {'learned from' if self.learn_temperature else '='} {self.temperature:g}"
         return [learned, *unless(1.0, self.weight, "weight {}")]
 
-    def build(self, seed: int = 0) -> Self:
-        """Return a copy with a parameter of its own."""
-        built = self.model_copy()
-        built._parameter = None
-        return built
-
-    @property
-    def log_scale(self) -> Parameter | None:
-        """``log(1 / T)``, a scalar, if it is trained."""
-        if self.learn_temperature and self._parameter is None:
-            self._parameter = torch.nn.Parameter(torch.tensor(-math.log(self.temperature)))
-        parameter: Parameter | None = self._parameter
-        return parameter
-
-    @property
-    def current_temperature(self) -> float:
-        """T as training has left it."""
-        return self.temperature if self.log_scale is None else max(LOWEST, math.exp(-self.log_scale.item()))
+    @cached_property
+    def log_scale(self) -> Any:
+        """``log(1 / T)``, a scalar parameter; None unless it is trained."""
+        return torch.nn.Parameter(torch.tensor(-math.log(self.temperature))) if self.learn_temperature else None
 
     def parameters(self) -> Sequence[Parameter]:
         """The learned temperature."""
-        return () if self.log_scale is None else (self.log_scale,)
+        return [self.log_scale] if self.learn_temperature else []
 
     def learned(self) -> dict[str, float]:
-        """The temperature if it is trained."""
-        return {} if self.log_scale is None else {"temperature": self.current_temperature}
-
-    def state(self) -> dict[str, Tensor]:
-        """The learned temperature."""
-        return {} if self.log_scale is None else {"log_scale": self.log_scale.detach()}
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Go back to a temperature."""
-        if self.log_scale is not None:
-            self.log_scale.data.copy_(state["log_scale"])
+        """The temperature as training has left it, if it is trained."""
+        return {"temperature": max(LOWEST, math.exp(-self.log_scale.item()))} if self.learn_temperature else {}
 
     def __call__(self, similarity: Tensor) -> Tensor:
         """Compute the loss of ``[B images, B captions]``, a scalar."""
@@ -121,5 +91,4 @@ class InfoNCE(Loss):
                 self.log_scale.clamp_(max=-math.log(LOWEST))
             scores = similarity * self.log_scale.exp().to(similarity.device)
         rows, columns = (torch.logsumexp(scores, dim=dim) for dim in (1, 0))
-        loss = ((rows + columns) / 2 - scores.diagonal()).mean()
-        return loss if self.weight == 1 else self.weight * loss
+        return self.weight * ((rows + columns) / 2 - scores.diagonal()).mean()

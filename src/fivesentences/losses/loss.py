@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Strict
@@ -44,7 +44,8 @@ class _Checked(ModelMetaclass):
 class Loss(Strict, metaclass=_Checked):
     """One loss of the sum that a run minimises: its settings, their ranges and names, and ``loss(similarity)``.
 
-    Studies are checked against it, folders of runs are named by it, and tables take their labels from it.
+    Studies are checked against it, folders of runs are named by it, and tables take their labels from it. The text
+    below a setting is its description in the documentation.
 
     Attributes:
         reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
@@ -52,6 +53,8 @@ class Loss(Strict, metaclass=_Checked):
         suffix: Text that follows the model's name in a folder, such as ``+hal``; empty for the triplet loss.
         title: Name in tables; empty for the triplet loss.
     """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
     title: ClassVar[str] = ""
@@ -95,8 +98,8 @@ class Loss(Strict, metaclass=_Checked):
         return [] if self.phi_read is None else self.phi_read.split("+")
 
     def build(self, seed: int = 0) -> Self:
-        """Return the loss for one run: a copy, if it draws numbers (from ``seed``) or learns parameters."""
-        return self
+        """Return a copy for one run, with parameters and random numbers (from ``seed``) of its own."""
+        return self.model_validate(self.model_dump(exclude_unset=True))
 
     def parameters(self) -> Sequence[Parameter]:
         """Parameters that are trained with the model; most losses have none."""
@@ -108,10 +111,12 @@ class Loss(Strict, metaclass=_Checked):
 
     def state(self) -> dict[str, Tensor]:
         """Everything that changes while a run trains."""
-        return {}
+        return {str(number): parameter.detach() for number, parameter in enumerate(self.parameters())}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go back to a state."""
+        for number, parameter in enumerate(self.parameters()):
+            parameter.data.copy_(state[str(number)])
 
 
 def unless(default: float, value: float, text: str) -> list[str]:
@@ -131,16 +136,15 @@ def checked_batch(loss: str, similarity: Tensor, phi: Tensor | None = None, *, n
     Raises:
         InputError: If the similarity is not a square matrix of floating numbers, or phi has another size.
     """
-    for name, given in (("similarity", similarity), ("phi", phi)):
-        if given is not None and not isinstance(given, torch.Tensor):
-            raise InputError(f"{loss}: {name} is {type(given).__name__}; give a torch tensor.")
-    sides = f"similarity is {list(similarity.shape)}"
-    square = similarity.ndim == 2 and similarity.shape[0] == similarity.shape[1] and len(similarity) > 0
-    if needs_phi or phi is not None:
-        sides += f" and phi {'missing' if phi is None else list(phi.shape)}"
-        square = square and phi is not None and phi.shape == similarity.shape
-    if not square:
-        raise InputError(f"{loss}: {sides}; give square matrices with one row and one column per pair of the batch.")
-    if not similarity.is_floating_point():
-        raise InputError(f"{loss}: similarity is {similarity.dtype}; give floating numbers, such as torch.float32.")
+    given = {"similarity": similarity} | ({"phi": phi} if needs_phi or phi is not None else {})
+    shapes = [tuple(one.shape) for one in given.values() if isinstance(one, torch.Tensor)]
+    if shapes != [(len(similarity),) * 2] * len(given) or not len(similarity) or not similarity.is_floating_point():
+        said = ", ".join(f"{name} {_described(one)}" for name, one in given.items())
+        raise InputError(f"{loss}: {said}; give square tensors of floating numbers, a row and a column per pair.")
     return len(similarity)
+
+
+def _described(given: Any) -> str:
+    if not isinstance(given, torch.Tensor):
+        return "missing" if given is None else f"is {type(given).__name__}"
+    return f"{list(given.shape)} of {given.dtype}"

@@ -2,17 +2,16 @@
 
 A batch has B documents, an image and a text each. ``[a, n]`` means anchor a and negative n, documents of different
 category. Pieces: ``distances`` and ``feature_term`` (eq. 8), ``centroids`` (eq. 9), ``centroid_term`` (eq. 10),
-``adaptive_margin`` (eq. 7), ``activation`` and ``scheduled_margin`` (eq. 6), ``hinges`` and their sums (eq. 5). All
+``activation`` (eq. 6), ``ScheduledAdaptiveMargin.margins`` (eq. 6 and 7), ``hinges_of`` and their sums (eq. 5). All
 keep the dtype and device of what they are given and let gradients through.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, model_validator
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Positive, Share, Strict
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FeatureNorm = Literal["max", "max_cross", "minmax", "modality_max", "modality_minmax"]
+Limits = tuple[float, float]  # distances that become 0 and 1
 Both = tuple["Tensor", "Tensor"]  # of images as anchors, of texts as anchors
 
 
@@ -48,41 +48,43 @@ def activation(t: float, start: float, steepness: float, epochs: int) -> float:
 class ScheduledMarginSpec(Strict):
     """Triplets of two modalities whose margin moves from a fixed one to another while training goes on."""
 
-    margin: Positive = Field(default=1.0, description="m: the fixed margin, before the schedule is active")
-    toward: Literal["nothing", "adaptive", "constant"] = Field(
-        default="adaptive", description="where the schedule leads; `nothing`: the margin stays fixed"
-    )
-    constant: float | None = Field(default=None, gt=0, description="the constant that the schedule leads to")
-    shuffled: bool = Field(
-        default=False, description="a control: in each batch anew, each pair has the adaptive margin of another pair"
-    )
-    start: Share = Field(default=0.4, description="fₐ: the share of the epochs at which the schedule is half active")
-    steepness: Positive = Field(default=0.1, description="k, per epoch")
-    first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper leaves open")
-    always: bool = Field(default=False, description="α = 1 from the first epoch, as in the paper's ablation")
-    feature_share: Share = Field(default=0.05, description="λ: weight of the distance of features in the mix")
-    feature_norm: FeatureNorm = Field(
-        default="max",
-        description="what distances of features are divided by to reach 0..1: their maximum, or that of pairs of "
-        "different category (max_cross), less their minimum (minmax), or likewise in each modality",
-    )
-    feature_scope: Literal["corpus", "batch"] = Field(
-        default="corpus",
-        description="the pairs that `feature_norm` reads: of all training documents, or of the batch",
-    )
-    centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
-    centroid_similarity: Literal["cosine", "dot"] = Field(default="cosine", description="of two centroids")
-    refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")
-    anchor: Literal["both", "own"] = Field(
-        default="both", description="eq. 8's distance: the mean of both modalities, or that of the anchor's alone"
-    )
-    negatives: Literal["all", "hardest", "one"] = Field(
-        default="all",
-        description="items of another category in the batch: all, the one with the largest hinge, or one at random",
-    )
-    reduction: Literal["batch", "triplets"] = Field(
-        default="batch", description="what the sum of hinges is divided by: the batch size, or the number of triplets"
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    margin: Positive = 1.0
+    """m: the fixed margin, before the schedule is active."""
+    toward: Literal["nothing", "adaptive", "constant"] = "adaptive"
+    """Where the schedule leads; `nothing`: the margin stays fixed."""
+    constant: Positive | None = None
+    """The constant that the schedule leads to."""
+    shuffled: bool = False
+    """A control: in each batch anew, each pair has the adaptive margin of another pair."""
+    start: Share = 0.4
+    """fₐ: the share of the epochs at which the schedule is half active."""
+    steepness: Positive = 0.1
+    """k, per epoch."""
+    first_epoch: Literal[0, 1] = 0
+    """t of the first epoch, which the paper leaves open."""
+    always: bool = False
+    """α = 1 from the first epoch, as in the paper's ablation."""
+    feature_share: Share = 0.05
+    """λ: weight of the distance of features in the mix."""
+    feature_norm: FeatureNorm = "max"
+    """What distances of features are divided by to reach 0..1: their maximum, or that of pairs of different category
+    (max_cross), less their minimum (minmax), or likewise in each modality."""
+    feature_scope: Literal["corpus", "batch"] = "corpus"
+    """The pairs that `feature_norm` reads: of all training documents, or of the batch."""
+    centroids: Literal["unit", "raw"] = "unit"
+    """Centroids of outputs after or before the L2 norm."""
+    centroid_similarity: Literal["cosine", "dot"] = "cosine"
+    """Similarity of two centroids."""
+    refresh: Literal["epoch", "step"] = "epoch"
+    """When centroids are computed again."""
+    anchor: Literal["both", "own"] = "both"
+    """Eq. 8's distance: the mean of both modalities, or that of the anchor's alone."""
+    negatives: Literal["all", "hardest", "one"] = "all"
+    """Items of another category in the batch: all, the one with the largest hinge, or one at random."""
+    reduction: Literal["batch", "triplets"] = "batch"
+    """What the sum of hinges is divided by: the batch size, or the number of triplets."""
 
     @model_validator(mode="after")
     def _constant_where_it_leads(self) -> ScheduledMarginSpec:
@@ -144,43 +146,29 @@ def different_category(anchors: Tensor, negatives: Tensor | None = None) -> Tens
     return anchors[:, None] != (anchors if negatives is None else negatives)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What distances are brought to 0..1 by: ``low`` becomes 0, ``high`` becomes 1."""
-
-    low: float
-    high: float
-
-    def scaled(self, distance: Tensor) -> Tensor:
-        """Distances in 0..1; those outside the limits (of documents that the limits are not from) are cut off."""
-        if not self.high > self.low:  # all are equal: nothing tells one pair from another
-            return torch.zeros_like(distance)
-        return ((distance - self.low) / (self.high - self.low)).clamp(0, 1)
-
-
-def limits_of(distance: Tensor, norm: FeatureNorm, different: Tensor) -> Limits:
-    """Limits of one matrix of distances; see ``feature_term``.
+def extremes(distance: Tensor, different: Tensor, first: int = 0) -> tuple[float, float, float]:
+    """The lowest distance of two documents, the highest distance, and the highest between two categories.
 
     Args:
-        distance: ``[N, N]``.
-        norm: As in ``feature_term``.
-        different: ``[N, N]`` as ``different_category`` returns it; only ``max_cross`` reads it.
+        distance: ``[a, n]``.
+        different: ``[a, n]`` as ``different_category`` returns it.
+        first: Column of the first anchor's own document; those of the others follow.
     """
-    if norm == "max_cross":
-        of_pairs = distance[different]
-        return Limits(0.0, float(of_pairs.max()) if len(of_pairs) else 0.0)
-    high = float(distance.max())
-    if norm in ("max", "modality_max") or len(distance) < 2:
-        return Limits(0.0, high)
-    others = distance.clone().fill_diagonal_(torch.inf)
-    return Limits(float(others.min()), high)
+    others = distance.clone()
+    others[:, first : first + len(distance)].fill_diagonal_(torch.inf)
+    cross = float(distance[different].max()) if different.any() else 0.0
+    return float(others.min()), float(distance.max()), cross
+
+
+def limits_of(norm: FeatureNorm, low: float, high: float, cross: float) -> Limits:
+    """The distances that become 0 and 1, of what ``extremes`` returns; see ``feature_term``."""
+    return low if norm.endswith("minmax") and math.isfinite(low) else 0.0, cross if norm == "max_cross" else high
 
 
 def feature_limits(image: Tensor, text: Tensor, norm: FeatureNorm, different: Tensor) -> tuple[Limits, ...]:
     """Limits of the mean of both modalities, or of each modality for the norms named so; see ``feature_term``."""
-    if norm.startswith("modality"):
-        return limits_of(image, norm, different), limits_of(text, norm, different)
-    return (limits_of((image + text) / 2, norm, different),)
+    parts = (image, text) if norm.startswith("modality") else ((image + text) / 2,)
+    return tuple(limits_of(norm, *extremes(part, different)) for part in parts)
 
 
 def feature_term(image: Tensor, text: Tensor, limits: tuple[Limits, ...]) -> Tensor:
@@ -194,14 +182,21 @@ def feature_term(image: Tensor, text: Tensor, limits: tuple[Limits, ...]) -> Ten
     Args:
         image: ``[a, n]`` distances of images.
         text: ``[a, n]`` distances of texts.
-        limits: Of the whole corpus or of the batch.
+        limits: Limits of the whole corpus or of the batch; distances outside them are cut off.
 
     Returns:
         ``[a, n]`` in 0..1.
     """
     if len(limits) == 1:
-        return limits[0].scaled((image + text) / 2)
-    return (limits[0].scaled(image) + limits[1].scaled(text)) / 2
+        return _scaled((image + text) / 2, limits[0])
+    return (_scaled(image, limits[0]) + _scaled(text, limits[1])) / 2
+
+
+def _scaled(distance: Tensor, limits: Limits) -> Tensor:
+    low, high = limits
+    if not high > low:  # all are equal: nothing tells one pair from another
+        return torch.zeros_like(distance)
+    return ((distance - low) / (high - low)).clamp(0, 1)
 
 
 def unit(vectors: Tensor) -> Tensor:
@@ -239,54 +234,16 @@ def centroid_term(image: Tensor, text: Tensor, similarity: Literal["cosine", "do
         ``[C, C]``, the mean of ``1 - (1 + s) / 2``: in 0..1 for the cosine, and for dot products of vectors no longer
         than 1. A category without documents is 0.5 from all others.
     """
-    terms = []
-    for vectors in (image, text):
-        if similarity == "cosine":
-            vectors = unit(vectors)
-        s = vectors @ vectors.T
-        terms.append(1 - (1 + s) / 2)
+    both = (unit(image), unit(text)) if similarity == "cosine" else (image, text)
+    terms = [1 - (1 + vectors @ vectors.T) / 2 for vectors in both]
     term = (terms[0] + terms[1]) / 2
     if similarity == "cosine":
         term = term * (1 - torch.eye(len(term), dtype=term.dtype, device=term.device))
     return term
 
 
-def adaptive_margin(features: Tensor, centroids: Tensor, feature_share: float) -> Tensor:
-    """f_am: ``lambda f_ms + (1 - lambda) f_mc`` (eq. 7), for two terms of equal shape."""
-    return feature_share * features + (1 - feature_share) * centroids
-
-
-def scheduled_margin(toward: Tensor, alpha: float, margin: float) -> Tensor:
-    """f_m: ``alpha f_am + (1 - alpha) m`` (eq. 6), f_am being what the schedule leads to."""
-    return alpha * toward + (1 - alpha) * margin
-
-
-def shuffled(margins: Tensor, different: Tensor, order: Tensor) -> Tensor:
-    """Margins exchanged between the pairs of different category: each pair has that of another.
-
-    Args:
-        margins: ``[a, n]``.
-        different: ``[a, n]``.
-        order: A permutation of as many numbers as there are pairs of different category.
-    """
-    result = margins.clone()
-    result[different] = margins[different][order]
-    return result
-
-
-def hinges(scores: Tensor, positives: Tensor, margins: Tensor) -> Tensor:
-    """``max(0, margin - s(anchor, positive) + s(anchor, negative))``, the summand of eq. 3 and 5.
-
-    Args:
-        scores: ``[a, n]`` similarity of each anchor to items of the other modality.
-        positives: ``[a]`` similarity to the anchor's own image or text.
-        margins: ``[a, n]``, or a number.
-    """
-    return (margins - positives[:, None] + scores).clamp(min=0)
-
-
 def hinges_of(similarity: Tensor, margins: Both, chosen: tuple[Tensor, Tensor] | None = None) -> Both:
-    """Hinges of both directions: images as anchors, texts as anchors.
+    """``max(0, margin - s(anchor, positive) + s(anchor, negative))``: images as anchors, texts as anchors (eq. 3, 5).
 
     Args:
         similarity: ``[B images, B texts]``, documents on the diagonal.
@@ -296,24 +253,12 @@ def hinges_of(similarity: Tensor, margins: Both, chosen: tuple[Tensor, Tensor] |
     Returns:
         Twice ``[B, B]`` or ``[B, K]``, the row being the anchor.
     """
-    own = similarity.diagonal()
-    found = []
-    for direction, scores in enumerate((similarity, similarity.T)):
-        margin = margins[direction]
+    own, found = similarity.diagonal(), []
+    for direction, (scores, margin) in enumerate(zip((similarity, similarity.T), margins, strict=True)):
         if chosen is not None:
             scores, margin = scores.gather(1, chosen[direction]), margin.gather(1, chosen[direction])
-        found.append(hinges(scores, own, margin))
+        found.append((margin - own[:, None] + scores).clamp(min=0))
     return found[0], found[1]
-
-
-def all_negatives(hinge: Tensor, different: Tensor) -> Tensor:
-    """``[a, n]`` hinges of every item of another category; the others become 0."""
-    return hinge * different
-
-
-def hardest_negatives(hinge: Tensor, different: Tensor) -> Tensor:
-    """``[a, 1]`` the largest hinge of each anchor; 0 for an anchor without an item of another category."""
-    return all_negatives(hinge, different).max(dim=1, keepdim=True).values
 
 
 def one_negative(categories: Tensor, draws: Tensor) -> Tensor:
@@ -395,21 +340,21 @@ class ScheduledAdaptiveMargin:
         Raises:
             InputError: If the adaptive margin lacks a term that it reads.
         """
-        different = different_category(categories)
+        spec, different = self.spec, different_category(categories)
         margins = self.margins(categories, different, epoch, features, clusters, self._shuffle)
-        if self.spec.negatives == "one":
+        if spec.negatives == "one":
             draws = [torch.rand(len(categories), generator=self._choice).to(categories.device) for _ in range(2)]
             chosen = one_negative(categories, draws[0]), one_negative(categories, draws[1])
-            found = hinges_of(similarity, margins, chosen)
-            kept = tuple(all_negatives(h, different.gather(1, c)) for h, c in zip(found, chosen, strict=True))
-        elif self.spec.negatives == "hardest":
-            kept = tuple(hardest_negatives(h, different) for h in hinges_of(similarity, margins))
+            hinges = hinges_of(similarity, margins, chosen)
+            kept = [h * different.gather(1, c) for h, c in zip(hinges, chosen, strict=True)]
         else:
-            kept = tuple(all_negatives(h, different) for h in hinges_of(similarity, margins))
+            kept = [h * different for h in hinges_of(similarity, margins)]
+        if spec.negatives == "hardest":
+            kept = [h.max(dim=1, keepdim=True).values for h in kept]
         total = kept[0].sum() + kept[1].sum()
-        if self.spec.reduction == "batch":
+        if spec.reduction == "batch":
             return total / len(categories)
-        some = different.any(1).sum() if self.spec.negatives != "all" else different.sum()
+        some = different.any(1).sum() if spec.negatives != "all" else different.sum()
         return total / some.clamp(min=1)
 
     def margins(
@@ -421,15 +366,15 @@ class ScheduledAdaptiveMargin:
         clusters: Tensor | None = None,
         shuffle: torch.Generator | None = None,
     ) -> Both:
-        """f_m of every pair: ``[a, n]`` with images as anchors, and with texts as anchors.
+        """f_m of every pair (eq. 6 and 7): ``[a, n]`` with images as anchors, and with texts as anchors.
 
         Args:
             categories: As in ``__call__``.
-            different: ``[a, n]``.
+            different: ``[a, n]`` as ``different_category`` returns it.
             epoch: As in ``__call__``.
             features: As in ``__call__``.
             clusters: As in ``__call__``.
-            shuffle: Generator of the control that shuffles margins over pairs.
+            shuffle: Generator of the control that exchanges adaptive margins between pairs of different category.
 
         Raises:
             InputError: As ``__call__``.
@@ -439,19 +384,20 @@ class ScheduledAdaptiveMargin:
             value = alpha * (spec.constant or 0.0) + (1 - alpha) * spec.margin
             same = torch.full(different.shape, value, device=different.device, dtype=torch.get_default_dtype())
             return same, same
-        if spec.reads_features and features is None:
-            raise InputError("is missing, but the adaptive margin reads it.", where=Argument("features"))
-        if spec.reads_centroids and clusters is None:
-            raise InputError("is missing, but the adaptive margin reads it.", where=Argument("clusters"))
-        of_pair = None if clusters is None else clusters[categories[:, None], categories]
-        terms = features if isinstance(features, tuple) else (features,)
-        found = []
-        for term in terms:
-            first = term if spec.reads_features else 0 * of_pair  # type: ignore[operator]
-            second = of_pair if spec.reads_centroids else 0 * term  # type: ignore[operator]
-            adaptive = adaptive_margin(first, second, spec.feature_share)  # type: ignore[arg-type]
+        missing = [(spec.reads_features and features is None, "features")]
+        missing += [(spec.reads_centroids and clusters is None, "clusters")]
+        for lacks, name in missing:
+            if lacks:
+                raise InputError("is missing, but the adaptive margin reads it.", where=Argument(name))
+        found, share = [], spec.feature_share
+        for term in features if isinstance(features, tuple) else (features,):
+            parts = [share * term] if spec.reads_features and term is not None else []
+            if spec.reads_centroids and clusters is not None:
+                parts.append((1 - share) * clusters[categories[:, None], categories])
+            adaptive = parts[0] if len(parts) == 1 else parts[0] + parts[1]
             if spec.shuffled:
                 order = torch.randperm(int(different.sum()), generator=shuffle).to(different.device)
-                adaptive = shuffled(adaptive, different, order)
-            found.append(scheduled_margin(adaptive, alpha, spec.margin))
+                pairs, adaptive = adaptive[different][order], adaptive.clone()
+                adaptive[different] = pairs
+            found.append(alpha * adaptive + (1 - alpha) * spec.margin)
         return found[0], found[-1]

@@ -1,23 +1,27 @@
 """Semantic Adaptive Margin (SAM): a triplet's margin grows with how much better its positive describes the image.
 
 Source: "Is An Image Worth Five Sentences?", section 5, and its released code. Apart from names and the weight the two
-differ in six rules that move the numbers. Each is one field of ``Rules``, so that each can be switched, read and tested
-by itself; ``PAPER`` and ``RELEASED`` are the two ends.
+differ in six rules that move the numbers: the largest margin, and those of ``RULES``, each of which can be switched,
+read and tested by itself.
 
 Controls, which no paper has, separate the effect of one more negative from that of a semantic margin (``margins``): the
 same negative with a *fixed* margin, with the *mean* of the adaptive ones, or with that of another triplet. Nor has any
 paper margins made from phi that is standardised or ranked within the batch, or negatives chosen by phi.
 
-Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
+Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i. The
+negatives of a batch are two tensors ``[B]``, i2t and t2i: ``i2t[i]`` is the negative caption of image i. Searched down
+columns, ``t2i[j]`` is the negative image of caption j; searched along rows, ``t2i[i]`` is the caption whose negative is
+image i.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import PrivateAttr, model_validator
 
 from fivesentences.config.types import EvaluationPhi, Negatives, Positive, References, Variant
 from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
@@ -25,75 +29,31 @@ from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-Margins = Literal["adaptive", "averaged", "fixed", "shuffled"]
+    Pair = tuple[Tensor, Tensor]  # of i2t and t2i
+
 Scaling = Literal["raw", "standardised", "ranked"]
 BY_PHI: tuple[Negatives, ...] = ("closest_unlike", "furthest_alike")
-OfPositive = Literal["excluded", "skipped"]
-T2ISearch = Literal["columns", "rows"]
-Ranking = Literal["similarity", "gap"]
-MarginNegative = Literal["own", "crossed"]
-MarginOf = Literal["query", "column"]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Where the paper and the released code differ.
-
-    Attributes:
-        positive: ``"excluded"``: a negative is never the query's own positive. ``"skipped"``: the positive is not
-            masked; the *second* entry of the ranking is taken in the hope that the first is the positive. So
-            ``closest`` is the positive itself when exactly one item ranks above it (a constant term without gradient),
-            and ``furthest`` is the second furthest item.
-        t2i_search: ``"columns"``: a caption looks for its negative image down its column. ``"rows"``: the search
-            for t2i runs along rows too; entry (i, m_i) then reads "image i is the negative of caption m_i", so that
-            some captions get none and others several.
-        ranking: What is ranked: the ``"similarity"``, or its ``"gap"`` to the positive, ``S_ij - S_ii`` for i2t and
-            ``S_ij - S_jj`` for t2i. The gap orders items differently only along rows.
-        margin_negative: ``"own"``: a margin is made from the negative that enters its hinge. ``"crossed"``: i2t hinges
-            use the margins made from the t2i negatives, and the reverse.
-        margin_of: ``"query"``: a hinge uses the margin of its own query. ``"column"``: margins are spread over the
-            columns of the cost matrix, so that the hinge at (image i, caption n) uses the margin of sample n.
-        cap: Largest margin, or None. There is no lower bound: a margin may be negative.
-    """
-
-    positive: OfPositive = "excluded"
-    t2i_search: T2ISearch = "columns"
-    ranking: Ranking = "similarity"
-    margin_negative: MarginNegative = "own"
-    margin_of: MarginOf = "query"
-    cap: float | None = None
-
-
-PAPER = Rules()
-RELEASED = Rules(
-    positive="skipped",
-    t2i_search="rows",
-    ranking="gap",
-    margin_negative="crossed",
-    margin_of="column",
-    cap=1.0,
-)
-RULES = tuple(field.name for field in fields(Rules) if field.name != "cap")
+# Where the paper and the released code differ, beside the largest margin (none; 1).
+RULES: dict[str, dict[Variant, str]] = {
+    # excluded: a negative is never the query's own positive. skipped: the positive is not masked; the *second* entry of
+    # the ranking is taken in the hope that the first is the positive. So `closest` is the positive itself when exactly
+    # one item ranks above it (a constant term without gradient), and `furthest` is the second furthest item.
+    "positive": {"paper": "excluded", "released": "skipped"},
+    # columns: a caption looks for its negative image down its column. rows: the search for t2i runs along rows too;
+    # entry (i, m_i) then reads "image i is the negative of caption m_i": some captions get none and others several.
+    "t2i_search": {"paper": "columns", "released": "rows"},
+    # What is ranked: the similarity, or its gap to the positive, S_ij - S_ii for i2t and S_ij - S_jj for t2i. The gap
+    # orders items differently only along rows.
+    "ranking": {"paper": "similarity", "released": "gap"},
+    # own: a margin is made from the negative that enters its hinge. crossed: i2t hinges use the margins made from the
+    # t2i negatives, and the reverse.
+    "margin_negative": {"paper": "own", "released": "crossed"},
+    # query: a hinge uses the margin of its own query. column: margins are spread over the columns of the cost matrix,
+    # so that the hinge at (image i, caption n) uses the margin of sample n.
+    "margin_of": {"paper": "query", "released": "column"},
+}
 # Of the README for Flickr30K (MS-COCO: 10); a variant does not set the weight.
 USUAL_WEIGHT: dict[Variant, float] = {"paper": 1.0, "released": 5.0}
-
-
-def rules_of(variant: Variant, **switched: Any) -> Rules:
-    """The rules of a variant, with single fields of ``Rules`` switched."""
-    return replace(PAPER if variant == "paper" else RELEASED, **switched)
-
-
-class Chosen(NamedTuple):
-    """The negative of each of the B samples.
-
-    Attributes:
-        i2t: ``[B]``; ``i2t[i]`` = the negative caption of image i.
-        t2i: ``[B]``; searched down columns, ``t2i[j]`` = the negative image of caption j; searched along rows,
-            ``t2i[i]`` = the caption whose negative is image i.
-    """
-
-    i2t: Tensor
-    t2i: Tensor
 
 
 class Hinges(NamedTuple):
@@ -134,58 +94,57 @@ class SemanticAdaptiveMargin(Loss):
       about that pair. Negatives chosen by phi are then others at the same ranks by similarity: each sample takes the
       rank of another one's. The shuffling has a generator of its own (``build(seed)``), so that negatives are drawn as
       they would be without it.
-    - ``positive`` to ``margin_of`` switch single differences between the paper and the released code (``Rules``);
+    - ``positive`` to ``margin_of`` switch single differences between the paper and the released code (``RULES``);
       null: as the variant.
     """
 
-    reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
+    reads = "similarity"
 
-    temperature: Positive = Field(default=10.0, description="the paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10")
-    negatives: Negatives = Field(
-        default="random",
-        description="the one negative per direction: drawn, by similarity, or (in no paper) by similarity and φ: close "
-        "in similarity and far in meaning, or the reverse",
-    )
-    variant: Variant = Field(default="paper", description="equation 7, or the published code")
-    weight: Positive = Field(default=1.0, description="factor of the loss; released: 5 (Flickr30K), 10 (COCO)")
-    max_margin: float | None = Field(default=None, description="largest margin; null: 1 if released, otherwise none")
-    margins: Margins = Field(
-        default="adaptive",
-        description="the others are controls: `averaged`, the mean margin of the batch; `fixed`, one margin for all; "
-        "`shuffled`, the margins of other pairs",
-    )
-    margin: Margin = Field(
-        default=MARGIN, description="the margin where `margins` is `fixed`; the mean one where φ is standardised"
-    )
-    references: References = Field(
-        default="kept",
-        description="whether φ of a positive counts the caption among its own references, as in the paper; "
-        "`own_left_out`: CIDEr only",
-    )
-    scaling: Scaling = Field(
-        default="raw",
-        description="φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by "
-        "themselves, or the share of an image's negatives that are worse",
-    )
-    phi: EvaluationPhi = Field(default="cider", description="what margins are made from")
-    positive: OfPositive | None = Field(default=None, description="whether the positive can be its own negative")
-    t2i_search: T2ISearch | None = Field(default=None, description="where t2i looks for negatives")
-    ranking: Ranking | None = Field(default=None, description="what negatives are ranked by")
-    margin_negative: MarginNegative | None = Field(default=None, description="whose negative makes a margin")
-    margin_of: MarginOf | None = Field(default=None, description="whose margin a hinge takes")
+    temperature: Positive = 10.0
+    """The paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10."""
+    negatives: Negatives = "random"
+    """The one negative per direction: drawn, by similarity, or (in no paper) by similarity and φ: close in similarity
+    and far in meaning, or the reverse."""
+    variant: Variant = "paper"
+    """Equation 7, or the published code."""
+    weight: Positive = 1.0
+    """Factor of the loss; released: 5 (Flickr30K), 10 (COCO)."""
+    max_margin: float | None = None
+    """Largest margin; null: 1 if released, otherwise none."""
+    margins: Literal["adaptive", "averaged", "fixed", "shuffled"] = "adaptive"
+    """The others are controls: `averaged`, the mean margin of the batch; `fixed`, one margin for all; `shuffled`, the
+    margins of other pairs."""
+    margin: Margin = MARGIN
+    """The margin where `margins` is `fixed`; the mean one where φ is standardised."""
+    references: References = "kept"
+    """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: CIDEr only.
+    """
+    scaling: Scaling = "raw"
+    """φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by themselves, or the
+    share of an image's negatives that are worse."""
+    phi: EvaluationPhi = "cider"
+    """What margins are made from."""
+    positive: Literal["excluded", "skipped"] | None = None
+    """Whether the positive can be its own negative."""
+    t2i_search: Literal["columns", "rows"] | None = None
+    """Where t2i looks for negatives."""
+    ranking: Literal["similarity", "gap"] | None = None
+    """What negatives are ranked by."""
+    margin_negative: Literal["own", "crossed"] | None = None
+    """Whose negative makes a margin."""
+    margin_of: Literal["query", "column"] | None = None
+    """Whose margin a hinge takes."""
 
-    _generator: Any = PrivateAttr(default=None)
+    _seed: int = PrivateAttr(default=0)
 
-    @property
-    def rules(self) -> Rules:
-        """The variant's rules, with the differences that are switched by themselves."""
-        return rules_of(self.variant, **self.switched)
+    def rule(self, name: str) -> str:
+        """The variant's rule, or the one that is switched by itself."""
+        return self.switched.get(name, RULES[name][self.variant])
 
     @property
     def switched(self) -> dict[str, str]:
         """The differences that are switched by themselves."""
-        given = {key: getattr(self, key) for key in RULES}
-        return {key: value for key, value in given.items() if value is not None}
+        return {name: value for name in RULES if (value := getattr(self, name)) is not None}
 
     @property
     def phi_read(self) -> str | None:
@@ -205,20 +164,13 @@ class SemanticAdaptiveMargin(Loss):
     @property
     def parts(self) -> list[str]:
         """Readable settings for a folder name."""
-        if self.margins == "fixed":
-            parts = [f"extra_margin={self.margin:g}", f"negatives={self.negatives}"]
-        else:
-            parts = [f"tau={self.temperature:g}", f"negatives={self.negatives}"]
-        parts += [f"variant={self.variant}", f"weight={self.weight:g}"]
+        size = f"extra_margin={self.margin:g}" if self.margins == "fixed" else f"tau={self.temperature:g}"
+        parts = [size, f"negatives={self.negatives}", f"variant={self.variant}", f"weight={self.weight:g}"]
         if self.scaling != "raw":
-            parts.append(f"scaling={self.scaling}")
-            parts += [] if self.margin == MARGIN else [f"mean_margin={self.margin:g}"]
-        if self.references != "kept":
-            parts.append(f"references={self.references}")
-        if self.max_margin is not None:
-            parts.append(f"max_margin={self.max_margin:g}")
-        if self.margins == "averaged":
-            parts.append("margins=averaged")
+            parts += [f"scaling={self.scaling}", *unless(MARGIN, self.margin, "mean_margin={}")]
+        parts += [] if self.references == "kept" else [f"references={self.references}"]
+        parts += [] if self.max_margin is None else [f"max_margin={self.max_margin:g}"]
+        parts += ["margins=averaged"] if self.margins == "averaged" else []
         if self.margins == "shuffled":
             parts.append("phi=shuffled" if self.phi == "cider" else f"phi=shuffled_{self.phi}")
         elif self.phi != "cider" and self.phi_read is not None:
@@ -249,8 +201,8 @@ class SemanticAdaptiveMargin(Loss):
 
     @property
     def largest_margin(self) -> float | None:
-        """The largest margin: the setting, or that of the rules; None: there is none."""
-        return self.rules.cap if self.max_margin is None else self.max_margin
+        """The largest margin: the setting, or the variant's; None: there is none. There is no smallest."""
+        return 1.0 if self.max_margin is None and self.variant == "released" else self.max_margin
 
     @property
     def mean_margin(self) -> float:
@@ -259,28 +211,26 @@ class SemanticAdaptiveMargin(Loss):
 
     def build(self, seed: int = 0) -> Self:
         """Return a copy whose shuffling draws from ``seed``."""
-        built = self.model_copy()
-        built._generator = torch.Generator().manual_seed(seed) if self.margins == "shuffled" else None
+        built = super().build()
+        built._seed = seed
         return built
 
-    @property
-    def _shuffling(self) -> torch.Generator | None:
-        if self.margins == "shuffled" and self._generator is None:
-            self._generator = torch.Generator().manual_seed(0)
-        generator: torch.Generator | None = self._generator
-        return generator
+    @cached_property
+    def shuffling(self) -> Any:
+        """The generator of shuffled margins; None of others."""
+        return torch.Generator().manual_seed(self._seed) if self.margins == "shuffled" else None
 
     def state(self) -> dict[str, Tensor]:
         """State of the shuffling."""
-        return {} if self._shuffling is None else {"shuffling": self._shuffling.get_state()}
+        return {} if self.shuffling is None else {"shuffling": self.shuffling.get_state()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go back to a state of the shuffling."""
-        if self._shuffling is not None:
-            self._shuffling.set_state(state["shuffling"].cpu())
+        if self.shuffling is not None:
+            self.shuffling.set_state(state["shuffling"].cpu())
 
     @model_validator(mode="after")
-    def _used(self) -> SemanticAdaptiveMargin:
+    def _used(self) -> Self:
         """Refuse settings that the margins would not use: two runs with different settings would be the same."""
         unused: dict[str, str] = {}
         if self.margins == "fixed":
@@ -302,7 +252,7 @@ class SemanticAdaptiveMargin(Loss):
         return self
 
     def __call__(  # type: ignore[override]
-        self, similarity: Tensor, phi: Tensor | None = None, indices: tuple[Tensor, Tensor] | None = None
+        self, similarity: Tensor, phi: Tensor | None = None, indices: Pair | None = None
     ) -> Tensor:
         """Compute the loss, a scalar; the gradient flows into ``similarity`` only.
 
@@ -310,7 +260,7 @@ class SemanticAdaptiveMargin(Loss):
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
             phi: ``[B captions, B images]`` of the same pairs; not needed with fixed margins, unless negatives are
                 chosen by phi.
-            indices: The negatives (i2t, t2i) as in ``Chosen``, each ``[B]``, instead of choosing them here.
+            indices: The negatives of i2t and t2i, each ``[B]``, instead of choosing them here.
 
         Raises:
             InputError: If the shapes disagree.
@@ -319,16 +269,25 @@ class SemanticAdaptiveMargin(Loss):
         if batch < 2:
             return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():
-            shuffling = self._shuffling
-            place = None if shuffling is None else random_cycle(batch, shuffling).to(similarity.device)
-            chosen = self.choose(similarity, phi, place) if indices is None else Chosen(*indices)
+            place = None if self.shuffling is None else random_cycle(batch, self.shuffling).to(similarity.device)
+            chosen = self.choose(similarity, phi, place) if indices is None else indices
             if phi is not None and place is not None:
                 phi = phi[place][:, place]
-            margin_i2t, margin_t2i = self._margins(similarity, phi, chosen)
-        return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
+            if self.margins == "fixed" or phi is None:
+                margins = (similarity.new_full((batch,), self.margin),) * 2
+            else:
+                margins = self.margins_of(phi, chosen)
+        costs, positive = [], similarity.diagonal()
+        for hinge, margin in zip(self.hinges(chosen), margins, strict=True):
+            taken = margin[hinge.margin]
+            if self.margins == "averaged":  # over hinges: a sample's margin may be taken by several, or by none
+                taken = taken.mean().expand_as(taken)
+            gap = similarity[hinge.image, hinge.caption] - positive[hinge.positive]
+            costs.append((gap + taken).clamp(min=0).sum())
+        return self.weight * (costs[0] + costs[1])
 
-    def choose(self, similarity: Tensor, phi: Tensor | None = None, place: Tensor | None = None) -> Chosen:
-        """Choose the negatives of a batch.
+    def choose(self, similarity: Tensor, phi: Tensor | None = None, place: Tensor | None = None) -> Pair:
+        """Choose the negatives of a batch, i2t and t2i.
 
         Args:
             similarity: ``[B images, B captions]``.
@@ -337,85 +296,49 @@ class SemanticAdaptiveMargin(Loss):
                 phi.
         """
         if self.negatives == "random":
-            return Chosen(random_others(similarity), random_others(similarity))
-        if self.negatives in BY_PHI:
-            assert phi is not None
-            alike = self.negatives == "furthest_alike"
-            of_directions = (similarity, similarity.T)
-            i2t, t2i = (search_by_phi(scores, phi, alike) for scores in of_directions)
-            if place is not None:
-                i2t, t2i = (at_ranks_of(s, found, place) for s, found in zip(of_directions, (i2t, t2i), strict=True))
-            return Chosen(i2t, t2i)
-        return Chosen(
-            search_i2t(similarity, self.negatives, self.rules), search_t2i(similarity, self.negatives, self.rules)
-        )
+            return random_others(similarity), random_others(similarity)
+        if phi is not None and self.negatives in BY_PHI:
+            found = []
+            for scores in (similarity, similarity.T):
+                negative = search_by_phi(scores, phi, alike=self.negatives == "furthest_alike")
+                found.append(negative if place is None else at_ranks_of(scores, negative, place))
+            return found[0], found[1]
+        own = similarity.diagonal()
+        by_gap, by_column = self.rule("ranking") == "gap", self.rule("t2i_search") == "columns"
+        of_i2t = similarity - own[:, None] if by_gap else similarity
+        of_t2i = similarity - own if by_gap else similarity
+        return self._pick_in_rows(of_i2t), self._pick_in_rows(of_t2i.T if by_column else of_t2i)
 
-    def margins_of(self, phi: Tensor, indices: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Compute the margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
+    def _pick_in_rows(self, scores: Tensor) -> Tensor:
+        closest = self.negatives == "closest"
+        if self.rule("positive") == "skipped":
+            return scores.argsort(dim=1, descending=closest, stable=True)[:, 1]
+        others = scores.masked_fill(_diagonal(scores), -torch.inf if closest else torch.inf)
+        return others.argmax(dim=1) if closest else others.argmin(dim=1)  # of equals the first
+
+    def margins_of(self, phi: Tensor, indices: Pair) -> Pair:
+        """Compute the adaptive margins of i2t and t2i hinges, each ``[B]`` by sample, before the rule ``margin_of``.
+
+        A margin is ``(phi_positive - phi_negative) / temperature``, both against the sample's own image.
+        """
         phi = scaled(phi, self.scaling)
-        from_i2t, from_t2i = (
-            adaptive_margin(phi, negative, self.temperature, self.largest_margin, self.mean_margin)
-            for negative in indices
-        )
-        return (from_t2i, from_i2t) if self.rules.margin_negative == "crossed" else (from_i2t, from_t2i)
+        sample = torch.arange(len(phi), device=phi.device)
+        gained = [(phi.diagonal() - phi[negative, sample]) / self.temperature for negative in indices]
+        cap = math.inf if self.largest_margin is None else self.largest_margin
+        i2t, t2i = ((self.mean_margin + one).clamp(max=cap) for one in gained)
+        return (t2i, i2t) if self.rule("margin_negative") == "crossed" else (i2t, t2i)
 
-    def _margins(self, similarity: Tensor, phi: Tensor | None, chosen: Chosen) -> tuple[Tensor, Tensor]:
-        if self.margins == "fixed":
-            fixed = similarity.new_full((len(similarity),), self.margin)
-            return fixed, fixed
-        assert phi is not None
-        return self.margins_of(phi, chosen)
-
-    def hinges(self, chosen: Chosen) -> tuple[Hinges, Hinges]:
+    def hinges(self, chosen: Pair) -> tuple[Hinges, Hinges]:
         """Return the hinges of i2t and of t2i under the rules."""
-        sample = torch.arange(len(chosen.i2t), device=chosen.i2t.device)
-        if self.rules.t2i_search == "columns":
-            t2i_image, t2i_caption = chosen.t2i, sample
-        else:
-            t2i_image, t2i_caption = sample, chosen.t2i
-        spread = self.rules.margin_of == "column"
-        of_i2t, of_t2i = (chosen.i2t, t2i_caption) if spread else (sample, sample)
-        from_i2t, from_t2i = (
-            (chosen.t2i, chosen.i2t) if self.rules.margin_negative == "crossed" else (chosen.i2t, chosen.t2i)
-        )
+        i2t, t2i = chosen
+        sample = torch.arange(len(i2t), device=i2t.device)
+        image, caption = (t2i, sample) if self.rule("t2i_search") == "columns" else (sample, t2i)
+        of_i2t, of_t2i = (i2t, caption) if self.rule("margin_of") == "column" else (sample, sample)
+        from_i2t, from_t2i = (t2i, i2t) if self.rule("margin_negative") == "crossed" else (i2t, t2i)
         return (
-            Hinges(sample, chosen.i2t, sample, of_i2t, from_i2t[of_i2t]),
-            Hinges(t2i_image, t2i_caption, t2i_caption, of_t2i, from_t2i[of_t2i]),
+            Hinges(sample, i2t, sample, of_i2t, from_i2t[of_i2t]),
+            Hinges(image, caption, caption, of_t2i, from_t2i[of_t2i]),
         )
-
-    def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
-        positive = similarity.diagonal()
-        i2t, t2i = self.hinges(chosen)
-        taken_i2t, taken_t2i = margin_i2t[i2t.margin], margin_t2i[t2i.margin]
-        if (
-            self.margins == "averaged"
-        ):  # over hinges: under some rules a sample's margin is taken by several, or by none
-            taken_i2t, taken_t2i = (taken.mean().expand_as(taken) for taken in (taken_i2t, taken_t2i))
-        cost_i2t = (similarity[i2t.image, i2t.caption] - positive + taken_i2t).clamp(min=0)
-        cost_t2i = (similarity[t2i.image, t2i.caption] - positive[t2i.positive] + taken_t2i).clamp(min=0)
-        return cost_i2t.sum() + cost_t2i.sum()
-
-
-def search_i2t(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
-    """Find the negative caption of each image, ``[B]``: ``closest`` or ``furthest`` under ``rules``."""
-    ranked = similarity - similarity.diagonal()[:, None] if rules.ranking == "gap" else similarity
-    return _pick_in_rows(ranked, negatives, rules)
-
-
-def search_t2i(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
-    """Find the t2i negatives, ``[B]``; the meaning of an entry depends on ``rules.t2i_search``, see ``Chosen``."""
-    ranked = similarity - similarity.diagonal()[None, :] if rules.ranking == "gap" else similarity
-    return _pick_in_rows(ranked.T if rules.t2i_search == "columns" else ranked, negatives, rules)
-
-
-def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
-    closest = negatives == "closest"
-    if rules.positive == "skipped":
-        return scores.argsort(dim=1, descending=closest, stable=True)[:, 1]
-    own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    if closest:
-        return scores.masked_fill(own, -torch.inf).argmax(dim=1)  # argmax and argmin: the first of equals
-    return scores.masked_fill(own, torch.inf).argmin(dim=1)
 
 
 def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
@@ -433,7 +356,7 @@ def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
     Returns:
         ``[B]``, never the query's own.
     """
-    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
+    own = _diagonal(similarity)
     lead = similarity.argsort(dim=1, stable=True).argsort(dim=1) - phi.T.argsort(dim=1, stable=True).argsort(dim=1)
     largest = len(similarity)
     return lead.masked_fill(own, largest).argmin(dim=1) if alike else lead.masked_fill(own, -largest).argmax(dim=1)
@@ -450,7 +373,7 @@ def at_ranks_of(similarity: Tensor, chosen: Tensor, place: Tensor) -> Tensor:
     Returns:
         ``[B]``, never the query's own.
     """
-    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
+    own = _diagonal(similarity)
     order = similarity.masked_fill(own, -torch.inf).argsort(dim=1, descending=True, stable=True)  # own items last
     rank = (order == chosen[:, None]).int().argmax(dim=1)
     return order.gather(1, rank[place][:, None])[:, 0]
@@ -488,8 +411,7 @@ def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
     """
     if scaling == "raw":
         return phi
-    batch = len(phi)
-    own = torch.eye(batch, dtype=torch.bool, device=phi.device)
+    own = _diagonal(phi)
     if scaling == "standardised":
         positive, negative = phi.diagonal(), phi[~own]
         values = _standardised(phi, negative)
@@ -499,7 +421,7 @@ def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
     asked = phi.T.contiguous()
     worse = torch.searchsorted(negatives, asked)
     not_better = torch.searchsorted(negatives, asked, right=True)
-    shares = (worse + not_better - 1).to(phi.dtype).T / 2 / max(batch - 2, 1)  # without the caption itself
+    shares = (worse + not_better - 1).to(phi.dtype).T / 2 / max(len(phi) - 2, 1)  # without the caption itself
     return shares.masked_fill(own, 1.0)
 
 
@@ -508,19 +430,6 @@ def _standardised(values: Tensor, among: Tensor) -> Tensor:
     return (values - among.mean()) / torch.where(spread > 0, spread, torch.ones_like(spread))
 
 
-def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None, mean: float = 0.0) -> Tensor:
-    """Compute ``(phi_positive - phi_negative) / temperature``, at most ``cap``; both against the sample's own image.
-
-    Args:
-        phi: ``[B captions, B images]``.
-        negative: ``[B]``, the sample whose caption is the negative of each sample.
-        temperature: Divides the difference.
-        cap: Largest margin or None; there is no smallest.
-        mean: Added, where phi is standardised.
-
-    Returns:
-        ``[B]`` margins in units of the similarity.
-    """
-    sample = torch.arange(len(phi), device=phi.device)
-    margin = mean + (phi.diagonal() - phi[negative, sample]) / temperature
-    return margin if cap is None else margin.clamp(max=cap)
+def _diagonal(matrix: Tensor) -> Tensor:
+    """``[B, B]`` True on the diagonal."""
+    return torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)

@@ -7,9 +7,7 @@ released code. With a single positive, the average precision is one over its ran
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from fivesentences.config.types import Positive
 from fivesentences.losses.loss import Loss, checked_batch, torch
@@ -27,11 +25,13 @@ class SmoothAPLoss(Loss):
     ``r_i = 1 + sum over j != i of sigmoid((S_ij - S_ii) / temperature)``. Both directions are added.
     """
 
-    title: ClassVar[str] = "smooth AP"
-    suffix: ClassVar[str] = "+smooth_ap"
+    title = "smooth AP"
+    suffix = "+smooth_ap"
 
-    temperature: Positive = Field(default=1e-3, description="of the sigmoid, in units of the similarity")
-    weight: Positive = Field(default=25.0, description="factor of the loss; 25 in the release")
+    temperature: Positive = 1e-3
+    """Temperature of the sigmoid, in units of the similarity."""
+    weight: Positive = 25.0
+    """Factor of the loss; 25 in the release."""
 
     @property
     def parts(self) -> list[str]:

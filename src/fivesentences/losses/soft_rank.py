@@ -8,9 +8,7 @@ is ``weight * (1 - ASP of the batch)``, in both directions, with differentiable 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from fivesentences.config.types import EvaluationPhi, Positive, Variant
 from fivesentences.losses.loss import Loss, checked_batch, unless
@@ -31,17 +29,18 @@ class SoftRankLoss(Loss):
     10 (Flickr30K). Its variant compares the scores of a query and an item with those of the item's row.
     """
 
-    reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
-    title: ClassVar[str] = "DAA"
-    suffix: ClassVar[str] = "+soft_rank"
+    reads = "similarity"
+    title = "DAA"
+    suffix = "+soft_rank"
 
-    temperature: Positive = Field(default=1e-3, description="of the sigmoid, in units of the scores")
-    weight: Positive = Field(default=25.0, description="factor of the loss; released: 25 (COCO), 10 (Flickr30K)")
-    variant: Variant = Field(
-        default="paper",
-        description="`paper`: a query's items are ranked among that query's items; `released`: a transpose is missing",
-    )
-    phi: EvaluationPhi = Field(default="tfidf", description="what ranks are compared with")
+    temperature: Positive = 1e-3
+    """Temperature of the sigmoid, in units of the scores."""
+    weight: Positive = 25.0
+    """Factor of the loss; released: 25 (COCO), 10 (Flickr30K)."""
+    variant: Variant = "paper"
+    """`paper`: a query's items are ranked among that query's items; `released`: a transpose is missing."""
+    phi: EvaluationPhi = "tfidf"
+    """What ranks are compared with."""
 
     @property
     def phi_read(self) -> str:

@@ -26,10 +26,7 @@ def rank_agreement(ours: Tensor, theirs: Tensor) -> Tensor:
 
 
 def soft_ranks(
-    scores: Tensor,
-    temperature: float,
-    variant: Variant = "paper",
-    block_elements: int | None = None,
+    scores: Tensor, temperature: float, variant: Variant = "paper", block_elements: int | None = None
 ) -> Tensor:
     """``1 + sum over a != c of sigmoid((scores[b, a] - scores[b, c]) / temperature)``; differentiable once.
 

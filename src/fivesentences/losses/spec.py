@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, model_validator
 
 from fivesentences.config.types import Strict
 from fivesentences.losses.hal import HAL
@@ -20,16 +20,22 @@ from fivesentences.losses.triplet import TripletLoss, TripletNegatives
 class LossSpec(Strict):
     """What a run minimises: the sum of the losses that are given."""
 
-    triplet: TripletNegatives | None = Field(
-        default="hardest",
-        description="negatives of the triplet loss: all, the hardest, or the k nearest; null: no triplet",
-    )
-    margin: Margin = Field(default=MARGIN, description="of the triplet loss")
-    sam: SemanticAdaptiveMargin | None = Field(default=None, description="Semantic Adaptive Margin")
-    soft_rank: SoftRankLoss | None = Field(default=None, description="DAA's soft ranks")
-    hal: HAL | None = Field(default=None, description="HAL")
-    info_nce: InfoNCE | None = Field(default=None, description="InfoNCE, the loss of CLIP")
-    smooth_ap: SmoothAPLoss | None = Field(default=None, description="smooth average precision")
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    triplet: TripletNegatives | None = "hardest"
+    """Negatives of the triplet loss: all, the hardest, or the k nearest; null: no triplet."""
+    margin: Margin = MARGIN
+    """Margin of the triplet loss."""
+    sam: SemanticAdaptiveMargin | None = None
+    """Semantic Adaptive Margin."""
+    soft_rank: SoftRankLoss | None = None
+    """DAA's soft ranks."""
+    hal: HAL | None = None
+    """HAL."""
+    info_nce: InfoNCE | None = None
+    """InfoNCE, the loss of CLIP."""
+    smooth_ap: SmoothAPLoss | None = None
+    """Smooth average precision."""
 
     @classmethod
     def optional_terms(cls) -> dict[str, type[Loss]]:
@@ -41,8 +47,7 @@ class LossSpec(Strict):
     def terms(self) -> list[Loss]:
         """The losses of the sum, the triplet loss first."""
         triplet = [] if self.triplet is None else [TripletLoss(negatives=self.triplet, margin=self.margin)]
-        given = (getattr(self, name) for name in type(self).model_fields)
-        return [*triplet, *(term for term in given if isinstance(term, Loss))]
+        return [*triplet, *(term for name in type(self).model_fields if isinstance(term := getattr(self, name), Loss))]
 
     @property
     def phis(self) -> list[str]:
@@ -72,14 +77,15 @@ class LossSpec(Strict):
         Args:
             phis: Names of phi in tables, by phi; None: the phi's own.
         """
-        terms, phis = self.terms, phis or {}
-        alone = len(terms) == 1 and not isinstance(terms[0], TripletLoss)
-        usual = len(terms) > 1 and (self.triplet, self.margin) == ("hardest", MARGIN)
-        return " + ".join("" if usual and not i else term.label(phis, alone) for i, term in enumerate(terms)).strip()
+        alone = len(self.terms) == 1 and self.triplet is None
+        labels = [term.label(phis or {}, alone) for term in self.terms]
+        if len(labels) > 1 and (self.triplet, self.margin) == ("hardest", MARGIN):
+            labels[0] = ""
+        return " + ".join(labels).strip()
 
     @model_validator(mode="after")
-    def _something_to_minimise(self) -> LossSpec:
+    def _something_to_minimise(self) -> Self:
         if not self.terms:
-            *names, last = (name for name in type(self).model_fields if name != "margin")
-            raise ValueError(f"{', '.join(names)} and {last} are all null, so there is nothing to minimise; give one")
+            keys = ", ".join(name for name in type(self).model_fields if name != "margin")
+            raise ValueError(f"all of {keys} are null, so there is nothing to minimise; give one")
         return self

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from fivesentences.config.types import Count
 from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
 
@@ -29,13 +27,10 @@ class TripletLoss(Loss):
     with the lower index is taken first (the loss is the same, the gradient is not).
     """
 
-    margin: Margin = Field(
-        default=MARGIN,
-        description="how much more similar a matched pair must be than a negative one, in units of the similarity",
-    )
-    negatives: TripletNegatives = Field(
-        default="all", description="all of the batch, the most similar one of each query, or the k most similar ones"
-    )
+    margin: Margin = MARGIN
+    """How much more similar a matched pair must be than a negative one, in units of the similarity."""
+    negatives: TripletNegatives = "all"
+    """All of the batch, the most similar one of each query, or the k most similar ones."""
 
     @property
     def parts(self) -> list[str]:
@@ -54,30 +49,12 @@ class TripletLoss(Loss):
         return self._one_direction(similarity) + self._one_direction(similarity.T)
 
     def _one_direction(self, scores: Tensor) -> Tensor:
-        # scores: [queries, items]; each query's positive is on the diagonal
-        negative = nearest_negatives(scores, self._count(len(scores)))  # [queries, k]
+        batch = len(scores)  # [queries, items]; each query's positive is on the diagonal
+        negative = scores[~torch.eye(batch, dtype=torch.bool, device=scores.device)].view(batch, batch - 1)
+        most = {"all": batch, "hardest": 1}.get(str(self.negatives)) or int(self.negatives)
+        if most < batch - 1:  # the last batch of an epoch may hold fewer than k others
+            if most == 1:
+                negative = negative.max(dim=1, keepdim=True).values  # torch documents: the first of equal maxima
+            else:
+                negative = negative.gather(1, negative.argsort(dim=1, descending=True, stable=True)[:, :most])
         return (self.margin + negative - scores.diagonal()[:, None]).clamp(min=0).sum()
-
-    def _count(self, batch: int) -> int:
-        others = max(batch - 1, 0)
-        if self.negatives == "all":
-            return others
-        # The last batch of an epoch may hold fewer than k others.
-        return min(1 if self.negatives == "hardest" else int(self.negatives), others)
-
-
-def nearest_negatives(scores: Tensor, count: int) -> Tensor:
-    """Return the ``count`` largest entries of each row off the diagonal, largest first; ties by lower column."""
-    off_diagonal = without_diagonal(scores)
-    if count == off_diagonal.shape[1]:
-        return off_diagonal
-    if count == 1:
-        return off_diagonal.max(dim=1, keepdim=True).values  # torch documents: the first of equal maxima
-    return off_diagonal.gather(1, off_diagonal.argsort(dim=1, descending=True, stable=True)[:, :count])
-
-
-def without_diagonal(scores: Tensor) -> Tensor:
-    """Remove the diagonal entry of each row, order kept: ``[B, B]`` -> ``[B, B - 1]``."""
-    batch = len(scores)
-    kept = ~torch.eye(batch, dtype=torch.bool, device=scores.device)
-    return scores[kept].view(batch, batch - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -92,9 +92,40 @@ def caption_groups(lengths: Tensor, most: int, spare: int) -> list[CaptionGroup]
     return groups
 
 
-def in_caption_order(columns: list[Tensor], groups: list[CaptionGroup]) -> Tensor:
+class Block(NamedTuple):
+    """A group of captions, and how many images are compared with it at once."""
+
+    group: CaptionGroup
+    images: int
+
+
+def blocks_of(
+    lengths: Tensor, images: int, limits: Limits, unit: int, spare: int, more: int = 0, whole: bool = False
+) -> tuple[list[Block], bool]:
+    """Cut the pairs of images and captions into rectangles.
+
+    Args:
+        lengths: ``[captions]`` int64.
+        images: Number of images.
+        limits: How much is computed at once.
+        unit: Elements of a block per image and word.
+        spare: Padded elements per word, see ``Limits.group``.
+        more: Entries of a caption beside its words.
+        whole: Whether every block takes all images.
+
+    Returns:
+        The blocks, and whether they are computed again in the backward pass.
+    """
+    most = max(1, limits.block // unit)
+    groups = caption_groups(lengths, max(1, most // images if whole else most), limits.group // spare)
+    entries = [len(group.rows) * (more + group.longest) for group in groups]
+    blocks = [Block(group, images if whole else max(1, most // n)) for group, n in zip(groups, entries, strict=True)]
+    return blocks, images * sum(entries) * unit > limits.kept
+
+
+def in_caption_order(columns: list[Tensor], blocks: list[Block]) -> Tensor:
     """``[images, captions of a group]`` of every group -> ``[images, captions]`` in their original order."""
-    rows = torch.cat([group.rows for group in groups])
+    rows = torch.cat([block.group.rows for block in blocks])
     return torch.cat(columns, dim=1)[:, torch.argsort(rows)]
 
 

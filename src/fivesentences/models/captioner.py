@@ -25,16 +25,7 @@ class Captioner(nn.Module):
         dropout: Share of each GRU's input set to 0 in training.
     """
 
-    def __init__(
-        self,
-        *,
-        region_dim: int,
-        vocabulary_size: int,
-        hidden: int,
-        word: int,
-        longest: int,
-        dropout: float,
-    ):
+    def __init__(self, *, region_dim: int, vocabulary_size: int, hidden: int, word: int, longest: int, dropout: float):
         super().__init__()
         self.longest, self.dropout = longest, dropout
         self.projection = nn.Linear(region_dim, hidden)

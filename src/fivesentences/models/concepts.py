@@ -67,10 +67,8 @@ class ConceptGraph:
         count = len(self.words)
         shapes = (self.vectors.shape[:1], self.together.shape, self.totals.shape)
         if count == 0 or shapes != ((count,), (count, count), (count,)):
-            raise InputError(
-                f"a concept graph of {count} words has vectors {list(self.vectors.shape)}, counts "
-                f"{list(self.together.shape)} and totals {list(self.totals.shape)}; each has one row per word."
-            )
+            found = ", ".join(str(list(one.shape)) for one in (self.vectors, self.together, self.totals))
+            raise InputError(f"vectors, counts and totals of {count} concepts are {found}; each has one row per word.")
 
     @classmethod
     def of_captions(
@@ -103,10 +101,8 @@ class ConceptGraph:
         order = order[:size]
         if not order:
             what = f" of {glove}" if glove is not None else ""
-            raise InputError(
-                f"no word{what} occurs in {minimum} training captions, so there are no concepts; lower the minimum or "
-                "give more captions."
-            )
+            why = f"no word{what} occurs in {minimum} training captions"
+            raise InputError(f"{why}, so there are no concepts; lower the minimum or give more captions.")
         chosen = held[:, order]
         together = (chosen.T @ chosen).toarray().astype(np.int64)
         totals = together.diagonal().copy()
@@ -145,8 +141,9 @@ class ConceptGraph:
 
     def labels_of_images(self, captions: Sequence[str], image_of_caption: ArrayLike) -> NDArray[np.uint8]:
         """``[images, C]`` 1 where any caption of an image names a concept."""
-        named = _of_images(self._named(captions), np.asarray(image_of_caption))
-        of_images: NDArray[np.uint8] = named.toarray().astype(np.uint8)
+        named, captions_of = self._named(captions), np.asarray(image_of_caption)
+        mine = scipy.sparse.csr_array((np.ones(len(captions), np.int64), (captions_of, np.arange(len(captions)))))
+        of_images: NDArray[np.uint8] = ((mine @ named).toarray() > 0).astype(np.uint8)
         return of_images
 
     def _named(self, captions: Sequence[str]) -> scipy.sparse.csr_array:
@@ -175,15 +172,7 @@ def concept_labels(
         stage: ``"training"``, or ``"test"`` for everything that is scored, the dev split included.
         variant: ``"released"`` gives at test, too, the concepts of *all* captions of the image, as the first release
             and the SAM fork did. That leaks which captions belong together: a table with such a run has to say so.
-
-    Raises:
-        InputError: If there is no such stage or variant.
     """
-    if stage not in ("training", "test") or variant not in ("paper", "released"):
-        raise InputError(
-            f"concept labels for stage {stage!r}, variant {variant!r}: the stage is 'training' or 'test', the variant "
-            "'paper' or 'released'."
-        )
     if stage == "test" and variant == "paper":
         return graph.labels_of(captions)
     image = np.asarray(image_of_caption)
@@ -263,17 +252,3 @@ def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -
     starts = np.cumsum([0, *map(len, numbers)])
     flat = np.fromiter((number for row in numbers for number in row), np.int64, int(starts[-1]))
     return scipy.sparse.csr_array((np.ones(len(flat), np.int64), flat, starts), shape=(len(numbers), columns))
-
-
-def _of_images(held: scipy.sparse.csr_array, image_of_caption: NDArray[np.int64]) -> scipy.sparse.csr_array:
-    """``[captions, columns]`` -> ``[images, columns]``, 1 where any caption of an image has a 1."""
-    captions = held.shape[0]
-    if image_of_caption.shape != (captions,) or captions == 0 or image_of_caption.min() < 0:
-        raise InputError(
-            f"image_of_caption has shape {list(image_of_caption.shape)} for {captions} captions; give one image index, "
-            "from 0, per caption."
-        )
-    mine = scipy.sparse.csr_array((np.ones(captions, np.int64), (image_of_caption, np.arange(captions))))
-    summed = scipy.sparse.csr_array(mine @ held)
-    summed.data[:] = 1
-    return summed

@@ -147,10 +147,8 @@ class CVSE(Matcher):
         vectors = np.asarray(np.zeros(0) if concept_vectors is None else concept_vectors)
         if vectors.shape != (count, dim):
             given = "not given" if concept_vectors is None else f"{list(vectors.shape)}"
-            raise InputError(
-                f"CVSE: concept_vectors are {given}; give the {count} vectors of length {dim} that the model was "
-                "trained with (no checkpoint holds them)."
-            )
+            cure = f"give the {count} of length {dim} that the model was trained with (no checkpoint holds them)"
+            raise InputError(f"concept_vectors are {given}", where="CVSE", cure=cure)
         none = np.zeros((count, count), dtype=np.int64)
         graph = ConceptGraph(tuple(map(str, range(count))), vectors, none, np.ones(count, dtype=np.int64))
         spec = check(CVSESpec, {"embedding": embedding} | sizes | options, "CVSE")
@@ -220,8 +218,7 @@ class CVSE(Matcher):
         count = self.image_attention.items
         if images.ndim != 3 or images.shape[1] != count:
             raise InputError(
-                f"CVSE: images are {list(images.shape)}, but the model was built for {count} regions an image; "
-                f"build it with regions={images.shape[1] if images.ndim == 3 else '...'}."
+                f"images are {list(images.shape)}, but the model is built with regions={count}", where="CVSE"
             )
         return unit(self.image_projection(images.to(self.image_projection.weight.dtype)))
 

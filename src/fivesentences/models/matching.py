@@ -185,7 +185,7 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         model: Filled in place.
         state_dict: Released name -> tensor.
         names: Prefix in the released code -> prefix in ``model``; a weight is renamed by its longest prefix.
-        title: What errors call the model.
+        title: Name of the model in errors.
 
     Raises:
         InputError: If weights are missing, unknown, of another shape than the model's, or whole numbers.
@@ -194,17 +194,27 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
     for key, tensor in state_dict.items():
         prefix = max((prefix for prefix in names if key.startswith(prefix)), key=len, default=None)
         if prefix is None:
-            raise InputError(f"{title}: '{key}' is not a weight of this model; known names begin with: {list(names)}.")
+            raise InputError(
+                f"'{key}' is not a weight of this model, whose names begin with {list(names)}", where=title
+            )
         renamed[names[prefix] + key.removeprefix(prefix)] = tensor
     floating = next((tensor.dtype for tensor in renamed.values() if tensor.is_floating_point()), None)
     if floating is None:
-        raise InputError(f"{title}: none of the weights is of floating point; the file is damaged or of another kind.")
-    model.to(floating)
+        raise InputError("none of the weights is of floating point", where=title, cure="fetch the file again")
+    load_weights(model.to(floating), renamed, title, "fetch the file again")
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str, cure: str) -> None:
+    """Give a model weights under its own names.
+
+    Raises:
+        InputError: If a weight is missing, superfluous or of another shape; ``where`` and ``cure`` are of its sentence.
+    """
     try:
-        model.load_state_dict(renamed)
+        model.load_state_dict(weights)
     except RuntimeError as error:
-        lines = [line.strip() for line in str(error).splitlines()[1:]]
-        raise InputError(f"{title}: the weights do not fit the model: {' '.join(lines)}") from None
+        lines = " ".join(line.strip() for line in str(error).splitlines()[1:])
+        raise InputError(f"the weights do not fit the model: {lines.rstrip('. ')}", where=where, cure=cure) from None
 
 
 def shape_of(state_dict: Mapping[str, Tensor], name: str, title: str, dimensions: int = 2) -> torch.Size:

@@ -11,7 +11,7 @@ import pickle
 import re
 import tarfile
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,19 +42,11 @@ ALLOWED: list[Any] = [
 # The released codes save a list of state dicts, in this order; a last one of CVSE has no weights.
 TWO = ("img_enc", "txt_enc")
 PARTS: dict[str, tuple[str, ...]] = {
-    "vsepp": TWO,
-    "scan": TWO,
-    "vsrn": TWO,
-    "sgr": (*TWO, "sim_enc"),
-    "saf": (*TWO, "sim_enc"),
+    **dict.fromkeys(("vsepp", "scan", "vsrn"), TWO),
+    **dict.fromkeys(("sgr", "saf"), (*TWO, "sim_enc")),
     "cvse": (
-        *TWO,
-        "V_self_atten_enhance",
-        "T_self_atten_enhance",
-        "V_consensus_level_embedding",
-        "T_consensus_level_embedding",
-        "C_GCN",
-        "Multi_feature_fusing",
+        *(*TWO, "V_self_atten_enhance", "T_self_atten_enhance"),
+        *("V_consensus_level_embedding", "T_consensus_level_embedding", "C_GCN", "Multi_feature_fusing"),
     ),
 }
 # A part of a weight's name that only one released model has, in the order in which they are looked for.
@@ -73,7 +65,24 @@ OPTIONS_OF: dict[str, tuple[str, ...]] = {
     "scan": ("cross_attn", "agg_func", "lambda_softmax"),
     "vsepp": ("measure", "use_restval", "cnn_type"),
 }
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+USUAL = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+)
+# Released option -> ours; one that begins with ``no_`` says the opposite.
+STATED: dict[str, dict[str, str]] = {
+    "vsepp": {"measure": "measure", "use_abs": "use_abs", "no_imgnorm": "normalise_images"},
+    "scan": {
+        "cross_attn": "direction",
+        "agg_func": "aggregation",
+        "raw_feature_norm": "raw_norm",
+        "lambda_softmax": "softmax_temperature",
+        "lambda_lse": "pooling_temperature",
+        "no_imgnorm": "normalise_images",
+        "no_txtnorm": "normalise_captions",
+    },
+    "cvse": {"Concept_label_ratio": "label_ratio"},
+}
 OPTIONAL = frozenset({"Multi_feature_fusing"})
 
 
@@ -106,43 +115,31 @@ def read_checkpoint(path: Path | str, name: str, options: Mapping[str, Any] | No
         InputError: If the file is missing or damaged, contains a class that is not allowed, is of another model, or
             holds weights that are not finite.
     """
-    spec_class(name)  # an error if there is no such model
-    if name not in PARTS:
-        raise InputError(f"'{name}' has no released checkpoints that can be imported; there are: {', '.join(PARTS)}.")
+    title = spec_class(name).title  # an error if there is no such model
     content = _plain(Path(path))
-    parts = content.get("model") if isinstance(content, Mapping) else None
-    settings = content.get("opt") if isinstance(content, Mapping) else None
+    parts, settings = (content.get(key) if isinstance(content, Mapping) else None for key in ("model", "opt"))
     settings = vars(settings) if isinstance(settings, argparse.Namespace) else settings
     settings = settings if isinstance(settings, Mapping) else {}
-    _check_model(path, name, parts, settings, options or {})
+    states = [parts] if isinstance(parts, Mapping) else parts if isinstance(parts, list | tuple) else []
+    if not all(isinstance(state, Mapping) for state in states):
+        raise InputError(f"{path}: 'model' is a list of other things than names and weights; is it a {title}?")
+    _check_model(path, name, [_bare(str(key)) for state in states for key in state], settings, options or {})
     expected = PARTS[name]
-    if isinstance(parts, Mapping):  # one state dict with the parts in its names
-        weights = {_bare(str(key)): value for key, value in parts.items()}
-    elif isinstance(parts, Sequence) and len(parts) in (len(expected), len(set(expected) - OPTIONAL)):
-        weights = {}
-        for part, state in zip(expected, parts, strict=False):
-            if not isinstance(state, Mapping):
-                raise InputError(
-                    f"{path}: {part} is a {type(state).__name__}, but a part of a model is names and weights; is it a "
-                    f"checkpoint of {name}?"
-                )
-            weights |= {_bare(f"{part}.{key}"): value for key, value in state.items()}
+    if len(states) == 1:  # one state dict with the parts in its names
+        weights = {_bare(str(key)): value for key, value in states[0].items()}
+    elif len(states) in (len(expected), len(set(expected) - OPTIONAL)):
+        named = zip(expected, states, strict=False)
+        weights = {_bare(f"{part}.{key}"): value for part, state in named for key, value in state.items()}
     else:
-        found = f"{len(parts)} parts" if isinstance(parts, Sequence) else type(parts).__name__
-        raise InputError(
-            f"{path}: 'model' holds {found}, but a checkpoint of {name} has {len(expected)}: {', '.join(expected)}."
-        )
+        has = f"{len(expected)}: {', '.join(expected)}"
+        raise InputError(f"{path}: 'model' holds {len(states)} parts, but a checkpoint of {name} has {has}.")
     odd = [key for key, value in weights.items() if not isinstance(value, Tensor)]
     if odd or not weights:
         raise InputError(f"{path}: {odd[0] if odd else 'the model'} holds no weights; is it a checkpoint of {name}?")
     for key, value in weights.items():
-        if not _is_plain(value):
-            kind = str(value.dtype).removeprefix("torch.")
-            raise InputError(
-                f"{key} is a {'quantised' if value.is_quantized else value.device.type} tensor of {kind}",
-                where=path,
-                cure="save it as an ordinary tensor of float32",
-            )
+        if value.device.type != "cpu" or value.layout != torch.strided or value.dtype not in USUAL:
+            what = f"{key} is a tensor of {value.dtype} ({value.device.type}, {value.layout})"
+            raise InputError(what, where=path, cure="save it as an ordinary tensor of float32")
     check_finite(weights, path, "import another file: a model with such weights ranks nothing")
     try:
         return ReleasedCheckpoint(
@@ -155,18 +152,14 @@ def read_checkpoint(path: Path | str, name: str, options: Mapping[str, Any] | No
 
 
 def _check_model(
-    path: Path | str, name: str, parts: Any, settings: Mapping[str, Any], options: Mapping[str, Any]
+    path: Path | str, name: str, names: Collection[str], settings: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
-    """Refuse a checkpoint whose weights are recognised as those of another model.
+    """Refuse a checkpoint whose weights are recognised, by their names, as those of another model.
 
     Raises:
         InputError: Which model they look like, and by what.
     """
-    states = [parts] if isinstance(parts, Mapping) else parts if isinstance(parts, Sequence) else []
-    names = [str(key) for state in states if isinstance(state, Mapping) for key in state]
-    if isinstance(parts, Mapping):
-        names = [_bare(key) for key in names]
-    found, by = recognised([name.removeprefix("module.") for name in names], settings)
+    found, by = recognised(names, settings)
     ambiguous = name == "scan" and found == "vsepp" and not by
     if found is None or found == name or (ambiguous and options.get("bidirectional") is False):
         return
@@ -191,18 +184,15 @@ def recognised(names: Collection[str], settings: Mapping[str, Any]) -> tuple[str
         empty if it is VSE++ only as far as nothing of another model was found.
     """
     dotted = {f".{name}.": name for name in names}
-    for model, signs in SIGNS.items():
-        for sign in signs:
-            for mark, name in dotted.items():
-                if sign in mark and (sign != "_reverse." or ".rnn." in mark):
-                    return model, f"the weight {name}"
-    if all(any(sign in mark for mark in dotted) for sign in SHARED):
-        for model, options in OPTIONS_OF.items():
-            for option in options:
-                if option in settings:
-                    return model, f"the option {option} of its training"
-        return "vsepp", ""
-    return None, ""
+    for model, sign in ((model, sign) for model, signs in SIGNS.items() for sign in signs):
+        for mark, name in dotted.items():
+            if sign in mark and (sign != "_reverse." or ".rnn." in mark):
+                return model, f"the weight {name}"
+    if not all(any(sign in mark for mark in dotted) for sign in SHARED):
+        return None, ""
+    said = ((model, option) for model, options in OPTIONS_OF.items() for option in options if option in settings)
+    model, option = next(said, ("vsepp", ""))
+    return model, f"the option {option} of its training" if option else ""
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,12 +293,6 @@ def _kind_of(path: Path, complaint: str) -> tuple[str, str]:
     return "this is not a checkpoint that torch can read, or not a whole one", give
 
 
-def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor holds numbers of a usual type in the usual layout."""
-    usual = (*FLOATS, torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-    return tensor.device.type == "cpu" and tensor.layout == torch.strided and tensor.dtype in usual
-
-
 def _bare(key: str) -> str:
     """A weight's name without the ``module.`` that training on several GPUs puts before it, or before its part."""
     part, dot, rest = key.removeprefix("module.").partition(".")
@@ -323,22 +307,3 @@ def _value(value: Any) -> Any:
         return [_value(entry) for entry in value]
     plain = isinstance(value, (str, bool, int)) or (isinstance(value, float) and np.isfinite(value))
     return value if plain else None
-
-
-# --- released command lines -> options ----------------------------------------------------------------------
-
-
-# Released option -> ours; one that begins with ``no_`` says the opposite.
-STATED: dict[str, dict[str, str]] = {
-    "vsepp": {"measure": "measure", "use_abs": "use_abs", "no_imgnorm": "normalise_images"},
-    "scan": {
-        "cross_attn": "direction",
-        "agg_func": "aggregation",
-        "raw_feature_norm": "raw_norm",
-        "lambda_softmax": "softmax_temperature",
-        "lambda_lse": "pooling_temperature",
-        "no_imgnorm": "normalise_images",
-        "no_txtnorm": "normalise_captions",
-    },
-    "cvse": {"Concept_label_ratio": "label_ratio"},
-}

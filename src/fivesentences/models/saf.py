@@ -10,15 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.models.attention import caption_groups, in_caption_order, run_block
+from fivesentences.models.attention import in_caption_order, run_block
 from fivesentences.models.matching import l2_normalised
-from fivesentences.models.similarity_vectors import (
-    EPS,
-    CaptionParts,
-    ImageParts,
-    SimilarityVectors,
-    xavier_linear,
-)
+from fivesentences.models.similarity_vectors import EPS, CaptionParts, ImageParts, SimilarityVectors, xavier_linear
 from fivesentences.models.specs import SAFSpec, SGRSpec
 
 
@@ -52,16 +46,11 @@ class SAF(SimilarityVectors):
         """Encoded images and captions -> ``[images, captions]``, between 0 and 1."""
         regions, overall = images
         words, caption_overall, lengths = captions
-        n_images, width = len(regions), self.evaluation.in_features
-        limits = self.limits(regions.device)
-        most = max(1, limits.block // width)  # similarity vectors of a block
-        images_of_block = n_images if self.training else 1  # statistics of a caption need all images
-        groups = caption_groups(lengths, max(1, most // images_of_block), limits.group // (n_images * regions.shape[2]))
-        vectors_in_all = n_images * sum(len(group.rows) * (1 + group.longest) for group in groups)
-        recompute = vectors_in_all * width > limits.kept
+        blocks, recompute = self.blocks(
+            lengths, regions, whole=self.training
+        )  # statistics of a caption need all images
         columns, means, variances = [], [], []
-        for group in groups:
-            at_once = n_images if self.training else max(1, most // (len(group.rows) * (1 + group.longest)))
+        for group, at_once in blocks:
             of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
             compute = functools.partial(self._scores, mask=group.mask)
             parts = [
@@ -72,9 +61,9 @@ class SAF(SimilarityVectors):
             means.append(parts[0][1])
             variances.append(parts[0][2])
         if self.training:
-            order = torch.argsort(torch.cat([group.rows for group in groups]))
+            order = torch.argsort(torch.cat([block.group.rows for block in blocks]))
             self._move_running_values(torch.cat(means)[order], torch.cat(variances)[order])
-        return in_caption_order(columns, groups)
+        return in_caption_order(columns, blocks)
 
     def _scores(
         self, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor, *, mask: Tensor | None

@@ -18,7 +18,7 @@ from fivesentences.config.reading import check
 from fivesentences.models.attention import (
     Limits,
     attention_weights,
-    caption_groups,
+    blocks_of,
     cosine_with_attended,
     in_caption_order,
     raw_attention,
@@ -129,19 +129,14 @@ class SCAN(Matcher):
         words, lengths = captions
         n_images, n_regions, _ = images.shape
         limits = Limits.of(images.device, self.block_elements, self.kept_elements)
-        # A group holds at most as many words as one image may meet at once; images then share a block if they fit.
-        groups = caption_groups(lengths, max(1, limits.block // n_regions), limits.group // (n_images * n_regions))
-        words_in_all = sum(len(group.rows) * group.longest for group in groups)
-        recompute = n_images * n_regions * words_in_all > limits.kept
+        blocks, recompute = blocks_of(lengths, n_images, limits, unit=n_regions, spare=n_images * n_regions)
         columns = []
-        for group in groups:
-            at_once = max(1, limits.block // (n_regions * len(group.rows) * group.longest))
+        for group, at_once in blocks:
             of_group = words[group.rows, : group.longest]
-            of_length = lengths[group.rows]
-            compute = functools.partial(self._scores, lengths=of_length, mask=group.mask)
+            compute = functools.partial(self._scores, lengths=lengths[group.rows], mask=group.mask)
             parts = [run_block(compute, part, of_group, recompute=recompute) for part in torch.split(images, at_once)]
             columns.append(torch.cat(parts))
-        return in_caption_order(columns, groups)
+        return in_caption_order(columns, blocks)
 
     def _scores(self, regions: Tensor, words: Tensor, *, lengths: Tensor, mask: Tensor | None) -> Tensor:
         """``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""

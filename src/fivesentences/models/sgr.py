@@ -10,15 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.models.attention import caption_groups, in_caption_order, run_block
+from fivesentences.models.attention import Limits, in_caption_order, run_block
 from fivesentences.models.matching import FEW, l2_normalised
-from fivesentences.models.similarity_vectors import (
-    EPS,
-    CaptionParts,
-    ImageParts,
-    SimilarityVectors,
-    xavier_linear,
-)
+from fivesentences.models.similarity_vectors import EPS, CaptionParts, ImageParts, SimilarityVectors, xavier_linear
 from fivesentences.models.specs import SAFSpec, SGRSpec
 from fivesentences.models.words import inside
 
@@ -82,7 +76,7 @@ class SGR(SimilarityVectors):
     def similarity(self, images: ImageParts, captions: CaptionParts) -> Tensor:
         """Encoded images and captions -> ``[images, captions]``, between 0 and 1."""
         if not self.few_gradients:
-            return _in_blocks(self, captions.lengths, *images, *captions[:2])
+            return self.in_blocks(captions.lengths, *images, *captions[:2])
         weights = [
             *self.local_gap.parameters(),
             *self.overall_gap.parameters(),
@@ -111,25 +105,19 @@ class SGR(SimilarityVectors):
         scores: Tensor = torch.sigmoid(self.evaluation(nodes[:, 0]))
         return scores.view(n_images, n_captions)
 
-
-def _in_blocks(
-    model: SGR, lengths: Tensor, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor
-) -> Tensor:
-    """Scores of all pairs."""
-    most = _vectors_at_once(model, regions)
-    groups = caption_groups(lengths, max(1, most), _spare(model, regions))
-    vectors_in_all = len(regions) * sum(len(group.rows) * (1 + group.longest) for group in groups)
-    recompute = vectors_in_all * _width(model) > model.limits(regions.device).kept
-    columns = []
-    for group in groups:
-        at_once = max(1, most // (len(group.rows) * (1 + group.longest)))
-        of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
-        compute = functools.partial(model.scores, mask=None if group.mask is None else group.mask[None])
-        parts = zip(torch.split(regions, at_once), torch.split(overall, at_once), strict=True)
-        columns.append(
-            torch.cat([run_block(compute, *part, of_words, of_overall, recompute=recompute) for part in parts])
-        )
-    return in_caption_order(columns, groups)
+    def in_blocks(
+        self, lengths: Tensor, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor
+    ) -> Tensor:
+        """Scores of all pairs, with autograd's own backward pass."""
+        blocks, recompute = self.blocks(lengths, regions)
+        columns = []
+        for group, at_once in blocks:
+            of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
+            compute = functools.partial(self.scores, mask=None if group.mask is None else group.mask[None])
+            parts = zip(torch.split(regions, at_once), torch.split(overall, at_once), strict=True)
+            scores = [run_block(compute, *part, of_words, of_overall, recompute=recompute) for part in parts]
+            columns.append(torch.cat(scores))
+        return in_caption_order(columns, blocks)
 
 
 class _OnDemand(torch.autograd.Function):
@@ -149,7 +137,7 @@ class _OnDemand(torch.autograd.Function):
         ctx.model, ctx.weights, device = model, weights, regions.device.type
         ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
         ctx.save_for_backward(lengths, regions, overall, words, caption_overall)
-        return _in_blocks(model, lengths, regions, overall, words, caption_overall)
+        return model.in_blocks(lengths, regions, overall, words, caption_overall)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -176,18 +164,19 @@ class _OnDemand(torch.autograd.Function):
         return None, None, *totals, *of_weights
 
 
-Block = tuple[Tensor, Tensor, int, bool, Tensor | None, Tensor]  # rows, columns, longest, paired, mask, their gradient
+# Rows, columns, longest caption, whether rows and columns are pairs, mask, gradient of the scores.
+Part = tuple[Tensor, Tensor, int, bool, Tensor | None, Tensor]
 
 
-def _paired_blocks(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> Iterator[Block]:
+def _paired_blocks(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> Iterator[Part]:
     """Pairs with a gradient, longest captions first."""
     rows, columns = grad.nonzero(as_tuple=True)
     order = torch.argsort(lengths[columns], descending=True, stable=True)
     rows, columns = rows[order], columns[order]
     # A pair brings its own copy of the regions, which is about as large as its similarity vectors.
     longest = int(lengths.max()) if len(lengths) else 0
-    widest = max(_width(model) * (1 + longest), regions.shape[1] * regions.shape[2])
-    at_once = max(1, model.limits(regions.device).block // widest)
+    widest = max(model.evaluation.in_features * (1 + longest), regions.shape[1] * regions.shape[2])
+    at_once = max(1, Limits.of(regions.device, model.block_elements).block // widest)
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
         of_pairs = lengths[columns[part]]
@@ -196,25 +185,10 @@ def _paired_blocks(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -
         yield rows[part], columns[part], longest, True, mask, grad[rows[part], columns[part]][:, None]
 
 
-def _rectangles(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> Iterator[Block]:
+def _rectangles(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> Iterator[Part]:
     """All pairs, in blocks of images x captions."""
-    most = _vectors_at_once(model, regions)
     images = torch.arange(len(regions), device=regions.device)
-    for group in caption_groups(lengths, max(1, most), _spare(model, regions)):
+    for group, at_once in model.blocks(lengths, regions)[0]:
         mask = None if group.mask is None else group.mask[None]
-        for rows in torch.split(images, max(1, most // (len(group.rows) * (1 + group.longest)))):
+        for rows in torch.split(images, at_once):
             yield rows, group.rows, group.longest, False, mask, grad[rows][:, group.rows]
-
-
-def _width(model: SGR) -> int:
-    return model.evaluation.in_features
-
-
-def _vectors_at_once(model: SGR, regions: Tensor) -> int:
-    """Similarity vectors of a block."""
-    return max(1, model.limits(regions.device).block // _width(model))
-
-
-def _spare(model: SGR, regions: Tensor) -> int:
-    """Padded words that cost less than another group of captions."""
-    return model.limits(regions.device).group // (len(regions) * regions.shape[2])

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.config.reading import check
-from fivesentences.models.attention import Limits, attention_weights
+from fivesentences.models.attention import Block, Limits, attention_weights, blocks_of
 from fivesentences.models.matching import Matcher, batch_normalised, l2_normalised, load_released, shape_of
 from fivesentences.models.specs import SAFSpec, SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
@@ -254,9 +254,11 @@ class SimilarityVectors(Matcher):
         mean = words.sum(dim=1) / lengths[:, None]
         return CaptionParts(words, self.caption_pooling(words, mean, inside(lengths, words.shape[1])), lengths)
 
-    def limits(self, device: torch.device) -> Limits:
-        """The model's own limits, or those that suit the device."""
-        return Limits.of(device, self.block_elements, self.kept_elements)
+    def blocks(self, lengths: Tensor, regions: Tensor, whole: bool = False) -> tuple[list[Block], bool]:
+        """``blocks_of`` images and captions, with a similarity vector per word and one of the whole pair."""
+        limits = Limits.of(regions.device, self.block_elements, self.kept_elements)
+        spare, width = len(regions) * regions.shape[2], self.evaluation.in_features
+        return blocks_of(lengths, len(regions), limits, unit=width, spare=spare, more=1, whole=whole)
 
     def gaps(self, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor) -> tuple[Tensor, Tensor]:
         """Similarity vectors of pairs, of the whole and of every word, before their L2 norm.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -70,6 +71,8 @@ class ModelSpec(Strict):
         name: Its name in the registry.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     implementation: ClassVar[str]
     layout: ClassVar[Layout]
     title: ClassVar[str]
@@ -119,12 +122,7 @@ class ModelSpec(Strict):
         return check(type(self), self.model_dump() | mine, f"widths of {self.title}")
 
     def build(
-        self,
-        *,
-        image_dim: int,
-        vocabulary_size: int,
-        regions: int | None = None,
-        concepts: ConceptGraph | None = None,
+        self, *, image_dim: int, vocabulary_size: int, regions: int | None = None, concepts: ConceptGraph | None = None
     ) -> Any:
         """The model (a ``Matcher``) with fresh weights from torch's global generator, drawn as in the released code.
 
@@ -177,77 +175,70 @@ def _shown(value: Any) -> str:
 class VSEPPSpec(ModelSpec):
     """VSE++: one vector per image, one per caption, and their dot product (Faghri et al. 2018)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.vsepp:VSEPP"
-    layout: ClassVar[Layout] = "global"
-    title: ClassVar[str] = "VSE++"
+    implementation = "fivesentences.models.vsepp:VSEPP"
+    layout = "global"
+    title = "VSE++"
 
     name: Literal["vsepp"] = "vsepp"
-    embedding: Width = Field(default=1024, description="length of the common space")
-    word: Width = Field(default=300, description="length of a word vector")
-    layers: Layers = Field(default=1, description="GRU layers")
-    measure: Literal["cosine", "order"] = Field(
-        default="cosine",
-        description="`cosine`, or `order`: minus the length of the part of the caption that exceeds the image",
-    )
-    normalise_images: bool = Field(
-        default=True, description="off: image vectors keep their length (released option `no_imgnorm`)"
-    )
-    use_abs: bool = Field(
-        default=False,
-        description="absolute values of both vectors after the norm (released option, meant for `order`)",
-    )
-    initialisation: Literal["released", "xavier"] = Field(
-        default="released",
-        description="first weights of word vectors and GRU: as released, or Xavier's with zero biases (kNN margin)",
-    )
-    pooling: Literal["last", "mean", "max"] = Field(
-        default="last",
-        description="what a caption's vector is made of: the GRU's state at the last word, as released, or the mean or "
-        "the largest values of its states at all words (the kNN margin's temporal pooling, of which kind is not said)",
-    )
+    embedding: Width = 1024
+    """Length of the common space."""
+    word: Width = 300
+    """Length of a word vector."""
+    layers: Layers = 1
+    """GRU layers."""
+    measure: Literal["cosine", "order"] = "cosine"
+    """`cosine`, or `order`: minus the length of the part of the caption that exceeds the image."""
+    normalise_images: bool = True
+    """Off: image vectors keep their length (released option `no_imgnorm`)."""
+    use_abs: bool = False
+    """Absolute values of both vectors after the norm (released option, meant for `order`)."""
+    initialisation: Literal["released", "xavier"] = "released"
+    """First weights of word vectors and GRU: as released, or Xavier's with zero biases (kNN margin)."""
+    pooling: Literal["last", "mean", "max"] = "last"
+    """What a caption's vector is made of: the GRU's state at the last word, as released, or the mean or the largest
+    values of its states at all words (the kNN margin's temporal pooling, of which kind is not said)."""
 
 
-class SCANSpec(ModelSpec):
+class WordModelSpec(ModelSpec):
+    """A model that compares the words of a caption, as states of a GRU, with the regions of an image."""
+
+    layout = "grid"
+
+    embedding: Width = 1024
+    """Length of the common space."""
+    word: Width = 300
+    """Length of a word vector."""
+    layers: Layers = 1
+    """GRU layers."""
+    bidirectional: bool = True
+    """Captions are read in both directions."""
+
+
+class SCANSpec(WordModelSpec):
     """SCAN: stacked cross attention between the words of a caption and the regions of an image (Lee et al. 2018)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.scan:SCAN"
-    layout: ClassVar[Layout] = "grid"
-    title: ClassVar[str] = "SCAN"
+    implementation = "fivesentences.models.scan:SCAN"
+    title = "SCAN"
     # Released temperatures by direction: of the attention's softmax, of LogSumExp (i2t on COCO: 20).
     TEMPERATURES: ClassVar[dict[Direction, tuple[float, float]]] = {"t2i": (9.0, 6.0), "i2t": (4.0, 5.0)}
 
     name: Literal["scan"] = "scan"
-    embedding: Width = Field(default=1024, description="length of the common space")
-    word: Width = Field(default=300, description="length of a word vector")
-    layers: Layers = Field(default=1, description="GRU layers")
-    bidirectional: bool = Field(default=True, description="captions are read in both directions")
-    normalise_images: bool = Field(
-        default=True, description="off: region vectors keep their length (released option `no_imgnorm`)"
-    )
-    normalise_captions: bool = Field(
-        default=True, description="off: word vectors keep their length (released option `no_txtnorm`)"
-    )
-    direction: Direction = Field(
-        default="t2i", description="`t2i`: every word attends to regions; `i2t`: every region attends to words"
-    )
-    aggregation: Aggregation = Field(
-        default="LogSumExp", description="how the cosines of the attending items become one score"
-    )
-    raw_norm: RawNorm = Field(
-        default="clipped_l2norm",
-        description="norm of the raw attention across the attending items (released `raw_feature_norm`)",
-    )
-    softmax_temperature: Positive | None = Field(
-        default=None, description="factor in the attention's softmax (`lambda_softmax`); null: 9 (t2i), 4 (i2t)"
-    )
-    pooling_temperature: Positive | None = Field(
-        default=None,
-        description="factor in LogSumExp (`lambda_lse`); null: 6 (t2i), 5 (i2t; the release has 20 on COCO)",
-    )
-    projection: Literal["basic", "weight_norm"] = Field(
-        default="basic",
-        description="`weight_norm` trains the length of the image layer's weight separately (released option)",
-    )
+    normalise_images: bool = True
+    """Off: region vectors keep their length (released option `no_imgnorm`)."""
+    normalise_captions: bool = True
+    """Off: word vectors keep their length (released option `no_txtnorm`)."""
+    direction: Direction = "t2i"
+    """`t2i`: every word attends to regions; `i2t`: every region attends to words."""
+    aggregation: Aggregation = "LogSumExp"
+    """How the cosines of the attending items become one score."""
+    raw_norm: RawNorm = "clipped_l2norm"
+    """Norm of the raw attention across the attending items (released `raw_feature_norm`)."""
+    softmax_temperature: Positive | None = None
+    """Factor in the attention's softmax (`lambda_softmax`); null: 9 (t2i), 4 (i2t)."""
+    pooling_temperature: Positive | None = None
+    """Factor in LogSumExp (`lambda_lse`); null: 6 (t2i), 5 (i2t; the release has 20 on COCO)."""
+    projection: Literal["basic", "weight_norm"] = "basic"
+    """`weight_norm` trains the length of the image layer's weight separately (released option)."""
 
     @property
     def temperatures(self) -> tuple[float, float]:
@@ -259,131 +250,109 @@ class SCANSpec(ModelSpec):
         )
 
 
-class SimilarityVectorsSpec(ModelSpec):
+class SimilarityVectorsSpec(WordModelSpec):
     """A model that reasons over similarity vectors of words and regions (Diao et al. 2021)."""
 
-    layout: ClassVar[Layout] = "grid"
-    counts_regions: ClassVar[bool] = True
+    counts_regions = True
 
-    embedding: Width = Field(default=1024, description="length of the common space")
-    word: Width = Field(default=300, description="length of a word vector")
-    similarity_dim: Width = Field(default=256, description="length of a similarity vector")
-    layers: Layers = Field(default=1, description="GRU layers")
-    bidirectional: bool = Field(default=True, description="captions are read in both directions")
-    dropout: Share = Field(default=0.4, description="of word vectors and of the poolings, in training")
+    similarity_dim: Width = 256
+    """Length of a similarity vector."""
+    dropout: Share = 0.4
+    """Dropout of word vectors and of the poolings, in training."""
 
 
 class SGRSpec(SimilarityVectorsSpec):
     """SGR: similarity graph reasoning over the similarity vectors of a pair (Diao et al. 2021)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.sgr:SGR"
-    title: ClassVar[str] = "SGR"
+    implementation = "fivesentences.models.sgr:SGR"
+    title = "SGR"
 
     name: Literal["sgr"] = "sgr"
-    steps: Layers = Field(default=3, description="steps of reasoning, each with its own weights")
+    steps: Layers = 3
+    """Steps of reasoning, each with its own weights."""
     # The last setting of both models: in folder names SGR's steps come before it.
-    temperature: Positive = Field(default=9.0, description="factor in the attention's softmax")
+    temperature: Positive = 9.0
+    """Factor in the attention's softmax."""
 
 
 class SAFSpec(SimilarityVectorsSpec):
     """SAF: similarity attention filtration of the similarity vectors of a pair (Diao et al. 2021)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.saf:SAF"
-    title: ClassVar[str] = "SAF"
+    implementation = "fivesentences.models.saf:SAF"
+    title = "SAF"
 
     name: Literal["saf"] = "saf"
-    temperature: Positive = Field(default=9.0, description="factor in the attention's softmax")
+    temperature: Positive = 9.0
+    """Factor in the attention's softmax."""
 
 
 class VSRNSpec(ModelSpec):
     """VSRN: relations between regions, a GRU over them, and a captioning loss in training (Li et al. 2019)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.vsrn:VSRN"
-    layout: ClassVar[Layout] = "grid"
-    title: ClassVar[str] = "VSRN"
+    implementation = "fivesentences.models.vsrn:VSRN"
+    layout = "grid"
+    title = "VSRN"
 
     name: Literal["vsrn"] = "vsrn"
-    embedding: Width = Field(default=2048, description="length of the common space")
-    word: Width = Field(default=300, description="length of a word vector of the sentence GRU")
-    caption_hidden: Width = Field(default=512, description="state of the captioner's GRUs")
-    caption_word: Width = Field(default=300, description="length of the captioner's own word vectors")
-    recipe: Literal["flickr30k", "coco"] = Field(
-        default="flickr30k",
-        description="the release has two: `flickr30k` puts a batch norm behind the GRU over regions, `coco` an L2 norm "
-        "before the relation blocks instead",
-    )
-    captioning: float = Field(
-        default=1.0,
-        ge=0,
-        description="weight of the captioning loss; 0: no captioner at all (the authors' checkpoints have none)",
-    )
-    caption_longest: int = Field(
-        default=60, ge=2, le=10_000, description="most words that the captioner writes, `<start>` and `<end>` included"
-    )
-    captioner_steps: Literal[1, 2] = Field(
-        default=1,
-        description="how often the captioner's weights stand in the optimiser's list; the release names them twice, so "
-        "that they take two steps per batch",
-    )
-    caption_dropout: Share = Field(default=0.2, description="of the input of both GRUs of the captioner")
+    embedding: Width = 2048
+    """Length of the common space."""
+    word: Width = 300
+    """Length of a word vector of the sentence GRU."""
+    caption_hidden: Width = 512
+    """State of the captioner's GRUs."""
+    caption_word: Width = 300
+    """Length of the captioner's own word vectors."""
+    recipe: Literal["flickr30k", "coco"] = "flickr30k"
+    """The release has two: `flickr30k` puts a batch norm behind the GRU over regions, `coco` an L2 norm before the
+    relation blocks instead."""
+    captioning: float = Field(default=1.0, ge=0)
+    """Weight of the captioning loss; 0: no captioner at all (the authors' checkpoints have none)."""
+    caption_longest: int = Field(default=60, ge=2, le=10_000)
+    """Most words that the captioner writes, `<start>` and `<end>` included."""
+    captioner_steps: Literal[1, 2] = 1
+    """How often the captioner's weights stand in the optimiser's list; the release names them twice, so that they take
+    two steps per batch."""
+    caption_dropout: Share = 0.2
+    """Dropout of the input of both GRUs of the captioner."""
 
 
-class CVSESpec(ModelSpec):
+class CVSESpec(WordModelSpec):
     """CVSE: an instance level, and a consensus level that describes both sides by concepts (Wang et al. 2020)."""
 
-    implementation: ClassVar[str] = "fivesentences.models.cvse:CVSE"
-    layout: ClassVar[Layout] = "grid"
-    title: ClassVar[str] = "CVSE"
-    needs: ClassVar[frozenset[str]] = frozenset({"concepts", "concept_labels"})
-    counts_regions: ClassVar[bool] = True
+    implementation = "fivesentences.models.cvse:CVSE"
+    title = "CVSE"
+    needs = frozenset({"concepts", "concept_labels"})
+    counts_regions = True
 
     name: Literal["cvse"] = "cvse"
-    embedding: Width = Field(default=1024, multiple_of=2, description="length of the common space; even")
-    word: Width = Field(default=300, description="length of a word vector")
-    most_concepts: Width = Field(default=ConceptOptions.most, description="the most concepts; small corpora give fewer")
-    layers: Layers = Field(default=1, description="GRU layers")
-    bidirectional: bool = Field(default=True, description="captions are read in both directions")
-    dropout: Share = Field(default=0.4, description="of word vectors and of both sides of the attention, in training")
-    alpha: Share = Field(default=0.85, description="share of the instance level in the fused vectors, in training")
-    test_alpha: Share | None = Field(
-        default=None, description="the same when scoring; null: `alpha` (released: .85 on Flickr30K, .9 on COCO)"
-    )
-    label_ratio: Share = Field(
-        default=0.35, description="share of the named concepts in a caption's distribution (released: .4 on COCO)"
-    )
-    fused_share: Share = Field(default=0.95, description="share of the fused vectors in the score")
-    loss_weights: list[float] = Field(
-        default=[3.0, 5.0, 1.0, 2.0],
-        min_length=4,
-        max_length=4,
-        description="of the triplet loss of the fused, instance and consensus level, and of the distributions' "
-        "divergence",
-    )
-    concept_drop: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="share to which the concept network's learning rate falls when that of the others falls tenfold "
-        "(released: .2); null: as the others",
-    )
-    clip_concepts: bool = Field(
-        default=True,
-        description="whether the concept network's gradients are clipped (the fork with SAM leaves them out)",
-    )
-    labels: Variant = Field(
-        default=ConceptOptions.labels,
-        description="concept labels at test: of the caption itself, or (`released`) of all captions of its image, "
-        "which leaks which captions belong together",
-    )
-    glove: Path | None = Field(
-        default=ConceptOptions.glove,
-        description="GloVe vectors of the concepts as text; null: vectors made of the concepts' counts",
-    )
-    concept_captions: Literal["own", "all"] = Field(
-        default=ConceptOptions.captions,
-        description="captions that concepts are made of: those that a run trains on, or all of the training split, as "
-        "released",
-    )
+    embedding: Width = Field(default=1024, multiple_of=2)
+    """Length of the common space; even."""
+    most_concepts: Width = ConceptOptions.most
+    """The most concepts; small corpora give fewer."""
+    dropout: Share = 0.4
+    """Dropout of word vectors and of both sides of the attention, in training."""
+    alpha: Share = 0.85
+    """Share of the instance level in the fused vectors, in training."""
+    test_alpha: Share | None = None
+    """The same when scoring; null: `alpha` (released: .85 on Flickr30K, .9 on COCO)."""
+    label_ratio: Share = 0.35
+    """Share of the named concepts in a caption's distribution (released: .4 on COCO)."""
+    fused_share: Share = 0.95
+    """Share of the fused vectors in the score."""
+    loss_weights: list[float] = Field(default=[3.0, 5.0, 1.0, 2.0], min_length=4, max_length=4)
+    """Weights of the triplet loss of the fused, instance and consensus level, and of the distributions' divergence."""
+    concept_drop: float | None = Field(default=None, gt=0, le=1)
+    """Share to which the concept network's learning rate falls when that of the others falls tenfold (released: .2);
+    null: as the others."""
+    clip_concepts: bool = True
+    """Whether the concept network's gradients are clipped (the fork with SAM leaves them out)."""
+    labels: Variant = ConceptOptions.labels
+    """Concept labels at test: of the caption itself, or (`released`) of all captions of its image, which leaks which
+    captions belong together."""
+    glove: Path | None = ConceptOptions.glove
+    """GloVe vectors of the concepts as text; null: vectors made of the concepts' counts."""
+    concept_captions: Literal["own", "all"] = ConceptOptions.captions
+    """Captions that concepts are made of: those that a run trains on, or all of the training split, as released."""
 
     @property
     def concept_options(self) -> ConceptOptions:

@@ -46,13 +46,7 @@ RELEASED_NAMES = {
 } | {
     f"img_enc.Rs_GCN_{block + 1}.{theirs}": f"relations.{block}.{ours}"
     for block in range(BLOCKS)
-    for theirs, ours in (
-        ("theta.", "theta."),
-        ("phi.", "phi."),
-        ("g.", "value."),
-        ("W.0.", "out."),
-        ("W.1.", "norm."),
-    )
+    for theirs, ours in (("theta.", "theta."), ("phi.", "phi."), ("g.", "value."), ("W.0.", "out."), ("W.1.", "norm."))
 }
 
 

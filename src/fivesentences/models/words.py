@@ -27,13 +27,7 @@ class WordStates(nn.Module):
     """
 
     def __init__(
-        self,
-        vocabulary_size: int,
-        word: int,
-        embedding: int,
-        layers: int,
-        bidirectional: bool,
-        dropout: float = 0.0,
+        self, vocabulary_size: int, word: int, embedding: int, layers: int, bidirectional: bool, dropout: float = 0.0
     ):
         super().__init__()
         self.words = nn.Embedding(vocabulary_size, word)

@@ -5,31 +5,32 @@ It has no dates and no times of files: made again of the same on the same machin
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import importlib.metadata
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from packaging.requirements import Requirement
 
 from fivesentences.config.scales import Scale
-from fivesentences.documents import read_formatted
+from fivesentences.documents import read_formatted, read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
-from fivesentences.paper.digests import CHECKSUMS, Digests
-from fivesentences.paper.headline import headline_of, kind_of
+from fivesentences.paper.numbers.results import headline_of, kind_of
+from fivesentences.paper.text.names import grouped
 from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.plan import Plan
 from fivesentences.semantics.phi_file import read_phi_note
-from fivesentences.storage import write_json
+from fivesentences.storage import sha256_of, write_json
 
-FORMAT = "fivesentences.manifest 1"
+FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests 1"
+CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
 CURE = "make it with the workflow, or fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
@@ -37,34 +38,7 @@ TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
 Left = Mapping[str, Mapping[str, Path]]  # benchmark file of each job that left one, by rule and name
 
 
-@dataclass(frozen=True)
-class Files:
-    """The files of a scale, by what they are.
-
-    Attributes:
-        inputs: What nobody here made: downloads, a user's own files, studies and published numbers.
-        made: Corpora and features that were made of them.
-        numbers: What tables and figures are drawn from.
-    """
-
-    inputs: list[Path]
-    made: list[Path]
-    numbers: list[Path]
-
-
-def files_of(plan: Plan, scale: str) -> Files:
-    """The files of a scale, or of its complete form, each once and in order."""
-    corpora = {plan.places.corpus(name) for name in plan.scale.datasets}
-    features = {plan.features_of(plan.all_runs[name]) for name in plan.trained_at(scale)}
-    return Files(plan.sources(scale), sorted(corpora | features), plan.every_number(scale))
-
-
-def settings_of(scale: Scale) -> dict[str, Any]:
-    """Everything that a scale says, defaults included, but for where a machine has its mirror."""
-    return scale.model_dump(mode="json", exclude={"mirror"})
-
-
-def write_manifest(plan: Plan, scale: str, left: Left, out: Path, cache: Path) -> None:
+def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     """Write ``manifest.json`` and beside it ``headline.json`` and ``settings.json``.
 
     Args:
@@ -73,23 +47,24 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path, cache: Path) -
         left: Files in which jobs left their seconds.
         out: The manifest. If it exists already, checksums of files that are not here any more are taken from it: who
             draws figures from numbers that others sent has none of their downloads.
-        cache: Where checksums are kept between calls.
 
     Raises:
         InputError: If a table of numbers is damaged.
     """
-    files, digests = files_of(plan, scale), Digests(cache)
+    numbers = plan.every_number(scale)
     earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
-
-    def checksums(paths: Iterable[Path], kind: str) -> dict[str, str | None]:
-        before = earlier.get(kind, {})
-        return {str(path): digests.of(path) or before.get(str(path)) for path in paths}
-
+    # What nobody here made (downloads, a user's own files, studies, published numbers), and what was made of it.
+    runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
+    made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features_of, runs)}
+    files = {"inputs": plan.sources(scale), "made": made, "numbers": numbers}
+    found = checksums(path for paths in files.values() for path in paths)
+    sums = {
+        kind: {str(path): found[path] or earlier.get(kind, {}).get(str(path)) for path in sorted(paths)}
+        for kind, paths in files.items()
+    }
     tidy = plan.places.tidy(scale)
-    headline = headline_of(read_tidy(tidy)) if tidy in files.numbers else {}
-    jobs = [one for rule, of_rule in left.items() for one in _taken(rule, of_rule)]
-    if scale == plan.scale.scale:  # others may have been made for the target `complete`
-        jobs = [one for one in jobs if COMPLETE not in one.job]
+    # Other jobs may have been made for the target `complete`.
+    seconds, trained = _taken(left, without="" if scale != plan.scale.scale else COMPLETE)
     content = {
         "format": FORMAT,
         "scale": scale,
@@ -98,28 +73,51 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path, cache: Path) -
         "hardware": hardware(),
         "seeds": seeds_of(plan, scale),
         "settings": settings_of(plan.scales[scale]),
-        "inputs": checksums(files.inputs, "inputs"),
-        "made": checksums(files.made, "made"),
+        "inputs": sums["inputs"],
+        "made": sums["made"],
         "weights": _weights(plan, scale) or earlier.get("weights", {}),
-        "numbers": checksums(files.numbers, "numbers"),
-        "headline": headline,
+        "numbers": sums["numbers"],
+        "headline": headline_of(read_tidy(tidy)) if tidy in numbers else {},
         "phi": _phi(plan) or earlier.get("phi", {}),
-        "seconds": _of_rules(jobs) or earlier.get("seconds", {}),
-        "trained": _of_training(jobs) or earlier.get("trained", {}),
+        "seconds": seconds or earlier.get("seconds", {}),
+        "trained": trained or earlier.get("trained", {}),
     }
-    digests.save()
-    write_json(out.with_name("headline.json"), headline)
-    write_json(out.with_name("settings.json"), content["settings"])
+    for file in ("headline", "settings"):
+        write_json(out.with_name(f"{file}.json"), content[file])
     write_json(out, content)
 
 
+def checksums(paths: Iterable[Path]) -> dict[Path, str | None]:
+    """SHA-256 of files, or of the names and contents in folders; None where nothing is.
+
+    Each file is read once, as long as its size and time stay: ``CHECKSUMS`` keeps what was found.
+    """
+    known: dict[str, list[Any]] = read_json(CHECKSUMS)["files"] if CHECKSUMS.is_file() else {}
+    before = dict(known)
+
+    def of(path: Path) -> str | None:
+        if path.is_dir():
+            parts = (f"{one.relative_to(path)}\0{of(one)}\0" for one in sorted(path.rglob("*")) if one.is_file())
+            return hashlib.sha256("".join(parts).encode()).hexdigest()
+        if not path.is_file():
+            return None
+        state = [path.stat().st_size, path.stat().st_mtime_ns]
+        if known.get(str(path), [])[:2] != state:
+            known[str(path)] = [*state, sha256_of(path)]
+        return str(known[str(path)][2])
+
+    found = {path: of(path) for path in paths}
+    if known != before:
+        write_json(CHECKSUMS, {"format": FORMAT_OF_CHECKSUMS, "files": known})
+    return found
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest; a folder stands for the ``manifest.json`` in it.
+    """Read a manifest.
 
     Raises:
         InputError: If it is missing or is no manifest.
     """
-    path = path / "manifest.json" if path.is_dir() else path
     if not path.is_file():
         raise InputError("there is no such file", where=path, cure=CURE)
     return read_formatted(path, FORMAT, CURE)
@@ -128,14 +126,20 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def differences_from(manifest: Mapping[str, Any], scale: Scale) -> list[str]:
     """Sentences on what here is not as a manifest says: settings, and files; downloads count only where they are."""
     ours, theirs = settings_of(scale), manifest.get("settings", {})
-    found = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
+    differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     for part in ("numbers", "inputs", "made"):
-        for path, known in manifest.get(part, {}).items():
-            if not Path(path).exists():
-                found += [f"{path} is not here; fetch the results: dvc pull"] if part == "numbers" else []
-            elif known is not None and Digests(CHECKSUMS).of(Path(path)) != known:
-                found.append(f"{path} is not the file that the numbers were made of")
-    return found
+        known = {Path(path): digest for path, digest in manifest.get(part, {}).items()}
+        for path, digest in checksums(known).items():
+            if digest is None:
+                differing += [f"{path} is not here; fetch the results: dvc pull"] if part == "numbers" else []
+            elif known[path] not in (None, digest):
+                differing.append(f"{path} is not the file that the numbers were made of")
+    return differing
+
+
+def settings_of(scale: Scale) -> dict[str, Any]:
+    """Everything that a scale says, defaults included, but for where a machine has its mirror."""
+    return scale.model_dump(mode="json", exclude={"mirror"})
 
 
 def revision() -> dict[str, Any]:
@@ -157,9 +161,9 @@ def revision() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of Python, of this package and of what it is installed with."""
-    found = {"python": platform.python_version(), "fivesentences": importlib.metadata.version("fivesentences")}
-    for line in importlib.metadata.requires("fivesentences") or []:
-        name = Requirement(line).name
+    needed = {Requirement(line).name for line in importlib.metadata.requires("fivesentences") or []}
+    found = {"python": platform.python_version()}
+    for name in ("fivesentences", *needed):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -169,23 +173,21 @@ def versions() -> dict[str, str]:
 
 def seeds_of(plan: Plan, scale: str) -> dict[str, list[int]]:
     """The seeds of each kind of run, by the name of the run without its seed."""
-    found: dict[str, list[int]] = {}
     seeds = {name: plan.all_runs[name].seed for name in plan.trained_at(scale)}
-    for name, seed in (seeds | {name: run.seed for name, run in plan.subspaces.runs.items()}).items():
-        found.setdefault(kind_of(name), []).append(seed)
-    return {kind: sorted(seeds) for kind, seeds in found.items()}
+    seeds |= {name: run.seed for name, run in plan.subspaces.runs.items()}
+    return {kind: sorted(seeds[name] for name in names) for kind, names in grouped(seeds, kind_of).items()}
 
 
 def _weights(plan: Plan, scale: str) -> dict[str, Any]:
     """Which weights made the features that runs read, of those that say so."""
-    found = {}
     specs = [plan.all_runs[name] for name in plan.trained_at(scale)]
-    sources = {plan.places.source_of_features(spec.dataset, spec.features) for spec in specs}
-    for path in sorted(sources):
-        source = read_source(path)
-        if source is not None and "weights" in source:
-            found[str(path)] = {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
-    return found
+    paths = sorted({plan.places.source_of_features(spec.dataset, spec.features) for spec in specs})
+    sources = {str(path): read_source(path) or {} for path in paths}
+    return {
+        path: {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
+        for path, source in sources.items()
+        if "weights" in source
+    }
 
 
 def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
@@ -196,49 +198,33 @@ def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
     return {path: {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}
 
 
-@dataclass(frozen=True)
-class Taken:
-    """Seconds of a job, and the most memory in MB (None if that was not measured)."""
+def _taken(left: Left, without: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Sum up what jobs took: seconds, and the most memory in MB where it was measured.
 
-    rule: str
-    job: str
-    seconds: float
-    memory_mb: float | None
+    Args:
+        left: Files in which jobs left their seconds.
+        without: Part of the names of jobs that do not count; empty if all count.
 
+    Returns:
+        By rule the number of its ``jobs`` that left their seconds, and of all together ``seconds`` and ``memory_mb``;
+        by rule and name what each training job took.
+    """
+    lines = []
+    for rule, name, path in ((rule, name, path) for rule, jobs in left.items() for name, path in jobs.items()):
+        # A job that was marked as up to date has left an empty file.
+        if path.stat().st_size and not (without and without in name):
+            table = pd.read_csv(path, sep="\t", na_values="-")[["s", "max_rss"]]
+            lines.append((rule, name, table["s"].sum(), table["max_rss"].max()))
+    jobs = pd.DataFrame(lines, columns=["rule", "name", "seconds", "memory"])
 
-def _taken(rule: str, left: Mapping[str, Path]) -> list[Taken]:
-    """Every job of a rule that left its seconds; one that was marked as up to date has left an empty file."""
-    found = []
-    for job, path in left.items():
-        with path.open(encoding="utf-8") as file:
-            lines = [line for line in csv.DictReader(file, delimiter="\t") if _is_number(line.get("s"))]
-        memory = [float(line["max_rss"]) for line in lines if _is_number(line.get("max_rss"))]
-        if lines:
-            found.append(Taken(rule, job, sum(float(line["s"]) for line in lines), max(memory, default=None)))
-    return found
+    def took(some: pd.DataFrame) -> dict[str, float]:
+        memory = some["memory"].max()
+        found = {"seconds": round(float(some["seconds"].sum()), 2)}
+        return found if pd.isna(memory) else found | {"memory_mb": float(memory)}
 
-
-def _of_rules(jobs: Iterable[Taken]) -> dict[str, dict[str, float]]:
-    """How many jobs of each rule left their seconds, how many these are together, and the most memory of one."""
-    found: dict[str, dict[str, float]] = {}
-    for one in jobs:
-        of_rule = found.setdefault(one.rule, {"jobs": 0, "seconds": 0.0})
-        of_rule["jobs"] += 1
-        of_rule["seconds"] = round(of_rule["seconds"] + one.seconds, 2)
-        if one.memory_mb is not None:
-            of_rule["memory_mb"] = max(of_rule.get("memory_mb", 0.0), one.memory_mb)
-    return dict(sorted(found.items()))
-
-
-def _of_training(jobs: Iterable[Taken]) -> dict[str, dict[str, dict[str, float]]]:
-    """Seconds and memory of each training job, by rule and name."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for one in jobs:
-        if one.rule in TRAINING:
-            memory = {} if one.memory_mb is None else {"memory_mb": one.memory_mb}
-            found.setdefault(one.rule, {})[one.job] = {"seconds": round(one.seconds, 2)} | memory
-    return found
-
-
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.replace(".", "", 1).isdigit()
+    rules = {str(rule): {"jobs": len(some), **took(some)} for rule, some in jobs.groupby("rule")}
+    trained = jobs[jobs["rule"].isin(TRAINING)]
+    return rules, {
+        str(rule): {str(name): took(one) for name, one in of_rule.groupby("name", sort=False)}
+        for rule, of_rule in trained.groupby("rule", sort=False)
+    }

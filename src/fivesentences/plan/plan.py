@@ -944,7 +944,8 @@ class Plan:
         found = [path for dataset in self.scale.datasets for path in self.captions_of(dataset)]
         found += [path for dataset in sorted(shown - {*self.precomp}) for path in self.photographs_of(dataset)]
         found += [path for _, extracted in self.extracted for path in self.weights_of(extracted)]
-        found += [self.folder_of_features(dataset).folder for dataset in [*self.precomp, *self.released_regions]]
+        described = {run.dataset for run in self.all_runs.values() if self.is_described(run.dataset, run.features)}
+        found += [self.folder_of_features(dataset).folder for dataset in sorted(described)]
         for dataset in self.except_for(self.drawn):
             found += self.downloaded(dataset, "instances") if self.labels_of(dataset) else []
         found += [path for one in self.scale.judges for path in self.judgements_of(one.dataset, one.judge)]

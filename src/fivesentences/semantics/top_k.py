@@ -29,7 +29,7 @@ from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_indices
-from fivesentences.storage import alone, write_json
+from fivesentences.storage import alone, remove_leftovers, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
@@ -115,6 +115,7 @@ def write_top_k(
     out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
     with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
+        remove_leftovers(partial)  # a process killed while it saved leaves its temporary file
         try:
             _fill(scorer, partial, note, k)
         except OSError as error:

@@ -144,8 +144,12 @@ class Paired(Generic[AnyLine]):
         return bool(self.seeds)
 
 
-Contrast = Paired[Row]
-SubspaceContrast = Paired[SubspaceRow]
+class Contrast(Paired[Row]):
+    """Two rows of image-text matching that are compared seed by seed."""
+
+
+class SubspaceContrast(Paired[SubspaceRow]):
+    """Two rows of category retrieval that are compared seed by seed."""
 
 
 # --- image-text matching ----------------------------------------------------------------------------------------------
@@ -182,7 +186,7 @@ def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> l
         InputError: As ``expand_rows``.
     """
     pairs = ((spec, expand_rows(pair, study, scale)) for spec in specs for pair in spec.pairs())
-    return [Paired(a, b, spec.question) for spec, (a, b) in pairs]
+    return [Contrast(a, b, spec.question) for spec, (a, b) in pairs]
 
 
 def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
@@ -371,7 +375,7 @@ def subspace_rows(specs: Iterable[SubspaceRowSpec], study: Study, scale: Scale) 
 def subspace_contrasts(specs: Iterable[SubspaceContrastSpec], study: Study, scale: Scale) -> list[SubspaceContrast]:
     """Multiply out contrasts; those of which the scale leaves out a side stay in, without runs."""
     pairs = ((spec, subspace_rows(pair, study, scale)) for spec in specs for pair in spec.pairs())
-    return [Paired(a, b, spec.question) for spec, (a, b) in pairs]
+    return [SubspaceContrast(a, b, spec.question) for spec, (a, b) in pairs]
 
 
 def rows_shown(exhibit: Exhibit, study: Study, scale: Scale) -> list[SubspaceRow]:

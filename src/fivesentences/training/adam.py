@@ -8,13 +8,10 @@ with the class's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 import torch
 from torch import Tensor
 from torch.optim.adam import adam
-
-_Item = TypeVar("_Item")
 
 
 class Adam:
@@ -42,18 +39,11 @@ class Adam:
         """Move the chosen parameters (None: all) against their gradients, if they have one."""
         ids = {id(parameter) for parameter in (self.parameters if chosen is None else chosen)}
         rows = [row for row, p in enumerate(self.parameters) if p.grad is not None and id(p) in ids]
-
-        def of(values: list[_Item]) -> list[_Item]:
-            return [values[row] for row in rows]
-
-        gradients = [p.grad for p in of(self.parameters) if p.grad is not None]
+        means, squares, steps = ([self.state[name][row] for row in rows] for name in ("means", "squares", "steps"))
         adam(
-            of(self.parameters),
-            gradients,
-            of(self.state["means"]),
-            of(self.state["squares"]),
-            [],
-            of(self.state["steps"]),
+            [self.parameters[row] for row in rows],
+            [p.grad for row in rows if (p := self.parameters[row]).grad is not None],
+            *(means, squares, [], steps),
             fused=True,
             amsgrad=False,
             beta1=0.9,

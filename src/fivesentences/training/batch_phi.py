@@ -2,91 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics.batch_cider import BatchCider
 from fivesentences.semantics.phi_file import captions_sha256, read_phi, read_phi_note
 from fivesentences.semantics.registry import parse_name, prepare
-from fivesentences.semantics.scoring import Scorer
 
 COMPUTED = ("cider", "tfidf")  # milliseconds per batch; the others take 0.1 s and are read from a matrix
 
 
-class BatchPhi(Protocol):
-    """Scores a batch of training captions; several runs on the same captions may share one."""
-
-    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
-        """``[B]`` rows of the run's training captions -> ``[B captions, B images]``."""
-        ...
-
-
-class ScorerPhi:
-    """Cells of a prepared scorer, computed for each batch.
-
-    Args:
-        scorer: Prepared from the run's training captions.
-        image_of_caption: ``[captions]`` image index of each caption.
-    """
-
-    def __init__(self, scorer: Scorer, image_of_caption: NDArray[np.int64]):
-        self._scorer, self._image_of_caption = scorer, image_of_caption
-
-    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
-        """``[B captions, B images]``."""
-        captions = np.asarray(caption_indices)
-        size = len(captions)
-        images = self._image_of_caption[captions]
-        cells = self._scorer.pairs(np.repeat(captions, size), np.tile(images, size))
-        return cells.reshape(size, size).astype(np.float32)
-
-
-class MatrixPhi:
-    """A memory-mapped matrix of training captions; only the cells of a batch are read.
-
-    Args:
-        matrix: ``[captions, images]`` of the run's captions, or of the whole training split.
-        captions: ``[run's captions]``, the row of each of the run's captions in ``matrix``.
-        images: ``[run's captions]``, the column of its image.
-    """
-
-    def __init__(self, matrix: NDArray[np.float32], captions: NDArray[np.int64], images: NDArray[np.int64]):
-        self._matrix, self._captions, self._images = matrix, captions, images
-
-    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
-        """``[B captions, B images]``."""
-        rows = np.asarray(caption_indices)
-        return np.asarray(self._matrix[self._captions[rows][:, None], self._images[rows][None, :]])
-
-
-class OwnLeftOut:
-    """A phi whose positives are scored without the caption itself among the references of its image.
-
-    Args:
-        kept: The phi with all references.
-        own: ``[captions]``, what a caption scores with its own image without itself.
-        image_of_caption: ``[captions]`` image index of each caption.
-    """
-
-    def __init__(self, kept: BatchPhi, own: NDArray[np.floating], image_of_caption: NDArray[np.int64]):
-        self._kept, self._own, self._image_of_caption = kept, own.astype(np.float32), image_of_caption
-
-    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
-        """``[B captions, B images]``; a batch may hold several captions of an image."""
-        captions = np.asarray(caption_indices)
-        images = self._image_of_caption[captions]
-        return np.where(images[:, None] == images, self._own[captions][:, None], self._kept.batch(captions))
+# [B] rows of a run's training captions -> [B captions, B images] float32. Several runs on the same captions share one.
+BatchPhi = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """The mean of several phi of one batch; a single one as it is."""
-    blocks = [phi.batch(rows) for phi in phis]
+    blocks = [phi(rows) for phi in phis]
     return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.mean(blocks, axis=0), dtype=np.float32)
 
 
@@ -111,58 +48,66 @@ def open_phis(
     Raises:
         InputError: If a phi has no file and needs one, or a file is missing or was made from other captions.
     """
-    files = files or {}
-    whole = train if split is None else split
+    files, whole = files or {}, train if split is None else split
     return {name: _open(name, train, files.get(name.partition("|")[0]), whole) for name in names}
 
 
 def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> BatchPhi:
     name, _, references = name.partition("|")
     metric, tokenisation = parse_name(name)
+    captions, pairing = train.captions, train.image_of_caption
     if references:
         return _without_own(name, _open(name, train, file, split), train)
     if file is not None and Path(file).suffix == ".npy":
         return _open_matrix(Path(file), train, split)
     if metric == "cider":
-        captions, pairing = train.captions, train.image_of_caption
         assert tokenisation is not None
-        if file is None:
-            return BatchCider(captions, pairing, tokenisation)
-        return BatchCider.read(file, captions, pairing, tokenisation)
+        cider = BatchCider(captions, pairing, tokenisation) if file is None else None
+        return (cider or BatchCider.read(Path(file or ""), captions, pairing, tokenisation)).batch
     if file is not None:
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
     if metric not in COMPUTED:
-        raise InputError(
-            f"phi {name!r} takes too long to be computed for each batch; give its matrix of the run's training "
-            f"captions or of the whole split (fivesentences phi {name} CAPTIONS -o {name}.npy), or use one of: "
-            f"{', '.join(COMPUTED)}."
-        )
-    return ScorerPhi(prepare(name, train.captions, train.image_of_caption), train.image_of_caption)
+        cure = f"give its matrix of the training captions (fivesentences phi {name} CAPTIONS -o {name}.npy)"
+        raise InputError(f"phi {name!r} is not computed for each batch, which would take too long", cure=cure)
+    scorer = prepare(name, captions, pairing)
+
+    def cells(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        size = len(rows)
+        found = scorer.pairs(np.repeat(rows, size), np.tile(pairing[rows], size))
+        return found.reshape(size, size).astype(np.float32)
+
+    return cells
 
 
-def _open_matrix(file: Path, train: Corpus, split: Corpus) -> MatrixPhi:
+def _open_matrix(file: Path, train: Corpus, split: Corpus) -> BatchPhi:
     """A matrix of the run's own captions, or of the whole split; the note beside it says which."""
     if train.n_captions < split.n_captions and file.exists():
         made_of = read_phi_note(file)["captions_sha256"]
         if made_of == captions_sha256(train.captions):
             split = train
         elif made_of != captions_sha256(split.captions):
-            raise InputError(
-                f"{file}: phi was made neither from the {train.n_captions} training captions of this run nor from the "
-                f"{split.n_captions} of the whole split; recompute phi."
-            )
-    return MatrixPhi(read_phi(file, split.captions, split.image_of_caption), *places(train, split))
+            counts = f"{train.n_captions} training captions of this run nor from the {split.n_captions} of the split"
+            raise InputError(f"phi was made neither from the {counts}", where=file, cure="recompute phi")
+    matrix = read_phi(file, split.captions, split.image_of_caption)
+    captions, images = places(train, split)
+    # The matrix is memory-mapped: only the cells of a batch are read.
+    return lambda rows: np.asarray(matrix[captions[rows][:, None], images[rows][None, :]])
 
 
-def _without_own(name: str, kept: BatchPhi, train: Corpus) -> OwnLeftOut:
+def _without_own(name: str, kept: BatchPhi, train: Corpus) -> BatchPhi:
+    """A phi whose positives are scored without the caption itself among the references of its image."""
     pairing = train.image_of_caption
     own = prepare(name, train.captions, pairing).pairs(np.arange(len(pairing)), pairing, without_own=True)
     if np.isnan(own).any():
-        raise InputError(
-            f"phi {name!r} without a caption's own reference: image {int(pairing[np.isnan(own)][0])} has one training "
-            "caption, so that nothing is left to compare it with; use references: kept."
-        )
-    return OwnLeftOut(kept, own, pairing)
+        what = f"image {int(pairing[np.isnan(own)][0])} has one training caption, so that nothing is left as reference"
+        raise InputError(f"phi {name!r}: {what}; use references: kept.")
+    own = own.astype(np.float32)
+
+    def batch(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        images = pairing[rows]  # a batch may hold several captions of an image
+        return np.where(images[:, None] == images, own[rows][:, None], kept(rows))
+
+    return batch
 
 
 def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -172,8 +117,8 @@ def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.
         InputError: If a caption is not in the split.
     """
     row_of = {identity: row for row, identity in enumerate(split.table["caption_id"])}
-    missing = [identity for identity in train.table["caption_id"] if identity not in row_of]
-    if missing:
-        raise InputError(f"caption {missing[0]!r} is not in the split that phi was made from; make phi again.")
-    rows = np.array([row_of[identity] for identity in train.table["caption_id"]], dtype=np.int64)
+    try:
+        rows = np.array([row_of[identity] for identity in train.table["caption_id"]], dtype=np.int64)
+    except KeyError as error:
+        raise InputError(f"caption {error} is not in the split that phi was made from; make phi again.") from None
     return rows, split.image_of_caption[rows]

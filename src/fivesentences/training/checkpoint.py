@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
+from fivesentences.models.matching import load_weights
 from fivesentences.storage import replacing
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
-from fivesentences.training.fingerprint import check_record, differences
+from fivesentences.training.fingerprint import CURE, check_record, differences
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2
@@ -93,70 +93,30 @@ def load_trained(folder: Path | str) -> TrainedModel:
             or do not fit the settings.
     """
     folder = Path(folder)
-    path = folder / WEIGHTS
-    vocabulary = Vocabulary.read(folder / VOCABULARY)
+    path, vocabulary = folder / WEIGHTS, Vocabulary.read(folder / VOCABULARY)
     label, tensors = read_labelled(path, "a run", FORMAT, "train the run again")
-    if not isinstance(label.get("spec"), dict) or not isinstance(label.get("image_dim"), int):
-        raise InputError("it does not say with which settings it was trained", where=path, cure="train the run again")
-    spec = check(RunSpec, label["spec"], str(path))
-    _check_settings(folder / "run.yaml", spec)
+    spec = check(RunSpec, label.get("spec"), str(path))
+    if (folder / "run.yaml").is_file():
+        stated = check(RunFile, read_yaml(folder / "run.yaml"), str(folder / "run.yaml")).run
+        theirs, ours = stated.model_dump(mode="json"), spec.model_dump(mode="json")
+        for key in (key for key in ours if theirs[key] != ours[key]):
+            what = f"its {key} is {theirs[key]}, but {WEIGHTS} beside it was trained with {ours[key]}"
+            raise InputError(what, where=folder / "run.yaml", cure=f"{CURE}: its files are of two runs")
     check_record(folder, (WEIGHTS, VOCABULARY))
 
     def beginning(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
-    weights = beginning(MODEL)
     preparation = Preparation.from_arrays({name: value.numpy() for name, value in beginning(PREPARATION).items()})
     concepts = None
     if "concepts" in label:
-        concepts = ConceptGraph(
-            tuple(label["concepts"]), **{name: value.numpy() for name, value in beginning(CONCEPTS).items()}
-        )
+        graph = {name: value.numpy() for name, value in beginning(CONCEPTS).items()}
+        concepts = ConceptGraph(tuple(label["concepts"]), **graph)
     model = spec.model.build(
-        image_dim=label["image_dim"],
-        vocabulary_size=len(vocabulary),
-        regions=label.get("regions"),
-        concepts=concepts,
+        image_dim=label["image_dim"], vocabulary_size=len(vocabulary), regions=label.get("regions"), concepts=concepts
     )
-    _check_shapes(weights, model, path)
-    model.load_state_dict(weights)
+    load_weights(model, beginning(MODEL), str(path), CURE)
     return TrainedModel(spec, model.eval(), vocabulary, preparation, concepts)
-
-
-def _check_settings(path: Path, spec: RunSpec) -> None:
-    """Check that a ``run.yaml``, if there is one, has the settings that the weights were trained with.
-
-    Raises:
-        InputError: The first setting that differs.
-    """
-    if not path.is_file():
-        return
-    theirs, ours = (one.model_dump(mode="json") for one in (check(RunFile, read_yaml(path), str(path)).run, spec))
-    for key in ours:
-        if theirs[key] != ours[key]:
-            raise InputError(
-                f"its {key} is {theirs[key]}, but {WEIGHTS} beside it was trained with {ours[key]}",
-                where=path,
-                cure="copy the whole folder of the run again: its files are of two runs",
-            )
-
-
-def _check_shapes(weights: Mapping[str, torch.Tensor], model: Matcher, path: Path) -> None:
-    """Check that weights are those of a model, by name and shape.
-
-    Raises:
-        InputError: The first that is missing, superfluous or of another shape.
-    """
-    wanted = {name: list(value.shape) for name, value in model.state_dict().items()}
-    found = {name: list(value.shape) for name, value in weights.items()}
-    for name in {**wanted, **found}:
-        if wanted.get(name) != found.get(name):
-            raise InputError(
-                f"the weight {name} is {found.get(name, 'missing')}; the run's settings and {VOCABULARY} ask for "
-                f"{wanted.get(name, 'none')}",
-                where=path,
-                cure="copy the whole folder of the run again, or train the run again",
-            )
 
 
 # --- the state of an unfinished run -------------------------------------------------------------------------
@@ -166,7 +126,7 @@ class ResumeFolder:
     """``resume/`` beside the outputs: one file, replaced as a whole, so that a kill leaves the old or the new state."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, str]):
-        self.folder, self.path, self.fingerprint = folder, folder / "state.pt", fingerprint
+        self.path, self.fingerprint = folder / "state.pt", fingerprint
 
     def save(self, state: dict[str, Any]) -> None:
         """Save a state that consists of tensors, numbers and text."""
@@ -179,14 +139,10 @@ class ResumeFolder:
             return None, ""
         try:
             state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
-            saved = dict(state["fingerprint"])
+            changed = differences(dict(state["fingerprint"]), self.fingerprint)
+            why = f"{', '.join(changed)} changed"
         except Exception as error:  # an unreadable state is no reason to fail: training starts over
-            reason = f"it cannot be read ({type(error).__name__})"
-            return None, f"{self.path} is not used, because {reason}; training starts over."
-        if changed := differences(saved, self.fingerprint):
-            return None, f"{self.path} is not used, because {', '.join(changed)} changed; training starts over."
+            changed, why = ["all"], f"it cannot be read ({type(error).__name__})"
+        if changed:
+            return None, f"{self.path} is not used, because {why}; training starts over."
         return state, f"Continuing from {self.path}: epoch {state['epoch'] + 1}, batch {state['step']}."
-
-    def remove(self) -> None:
-        """Remove the state."""
-        shutil.rmtree(self.folder, ignore_errors=True)

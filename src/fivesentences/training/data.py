@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -26,7 +25,6 @@ from fivesentences.training.batches import EncodedCaptions
 from fivesentences.training.vocabulary import Vocabulary
 
 Stage = Literal["training", "test"]
-KNOWN = {"concepts", "concept_labels"}  # what a model may need beyond images and captions
 AHEAD = 2  # batches that are read ahead
 # Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
@@ -59,18 +57,6 @@ class ReadImages:
 Images = Tensor | ReadImages  # prepared features of a split's images
 
 
-def images_of(table: FeatureTable, image_ids: list[str], preparation: Preparation) -> Images:
-    """Open the images of a split, in memory if they are few.
-
-    Raises:
-        InputError: If an image has no features, or they contain NaN (in large splits: when it is read).
-    """
-    stored = StoredRows(table, table.where(image_ids))
-    if stored.size * np.dtype(np.float32).itemsize > HELD_IN_MEMORY:
-        return ReadImages(stored, preparation)
-    return torch.from_numpy(preparation.apply(stored[:]))
-
-
 @dataclass(frozen=True)
 class Split:
     """One split of a run.
@@ -101,11 +87,15 @@ class Split:
         """Make the split of a corpus, its features prepared and its captions as word numbers.
 
         Raises:
-            InputError: If an image has no features, or they contain NaN.
+            InputError: If an image has no features, or they contain NaN (in large splits: when it is read).
         """
+        stored = StoredRows(table, table.where(corpus.images["image_id"].tolist()))
+        images: Images = ReadImages(stored, preparation)
+        if stored.size * np.dtype(np.float32).itemsize <= HELD_IN_MEMORY:
+            images = torch.from_numpy(preparation.apply(stored[:]))
         return cls(
             corpus,
-            images_of(table, corpus.images["image_id"].tolist(), preparation),
+            images,
             EncodedCaptions.of(corpus.captions, words),
             torch.from_numpy(corpus.image_of_caption),
             extras or {},
@@ -151,18 +141,18 @@ class RunData:
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
         layout, name = spec.model.layout, spec.model.name
-        check_layout(
-            *(layout, table, f"the model '{name}'"),
-            f"set features.layout to '{layout}', for a scale by training.exceptions: "
-            f"[{{model: {name}, features: {layout}}}]",
-        )
+        where = f"training.exceptions: [{{model: {name}, features: {layout}}}]"
+        check_layout(layout, table, f"the model '{name}'", f"set features.layout to '{layout}', for a scale by {where}")
         whole_train = whole.split("train")
         train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
         if (words := spec.training.vocabulary) is None:
             vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         else:
             vocabulary = Vocabulary.read_released(words)
-        concepts = concepts_of(spec.model, whole_train if spec.model.concept_options.captions == "all" else train)
+        concepts, options = None, spec.model.concept_options
+        if "concepts" in spec.model.needs:
+            named = whole_train if options.captions == "all" else train
+            concepts = ConceptGraph.of_captions(named.captions, size=options.most, glove=options.glove)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)
 
@@ -171,32 +161,12 @@ class RunData:
             return Split.of(part, table, preparation, vocabulary, extras)
 
         dev, test = with_features(whole.split("dev"), table), whole.split("test")
-        return cls(
-            vocabulary, preparation, concepts, whole_train, split_of(train, "training"), split_of(dev), split_of(test)
-        )
-
-
-def concepts_of(spec: ModelSpec, train: Corpus) -> ConceptGraph | None:
-    """Collect the concepts of training captions; None for a model that needs none.
-
-    Raises:
-        InputError: If the model needs something that training does not know, or no word can be a concept.
-    """
-    if unknown := sorted(spec.needs - KNOWN):
-        known = ", ".join(sorted(KNOWN))
-        raise InputError(f"the model '{spec.name}' needs {', '.join(unknown)}; training knows only {known}.")
-    if not spec.needs & KNOWN:
-        return None
-    options = spec.concept_options
-    return ConceptGraph.of_captions(train.captions, size=options.most, glove=options.glove)
+        splits = split_of(train, "training"), split_of(dev), split_of(test)
+        return cls(vocabulary, preparation, concepts, whole_train, *splits)
 
 
 def extras_of(
-    spec: ModelSpec,
-    concepts: ConceptGraph | None,
-    captions: Sequence[str],
-    image_of_caption: np.ndarray,
-    stage: Stage,
+    spec: ModelSpec, concepts: ConceptGraph | None, captions: Sequence[str], image_of_caption: np.ndarray, stage: Stage
 ) -> dict[str, Tensor]:
     """Compute the keyword arguments of the model's ``encode_captions``, one row per caption.
 
@@ -249,8 +219,7 @@ def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) ->
 # --- batches ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Matching pairs of images and captions.
 
     Attributes:
@@ -288,13 +257,18 @@ class Loader:
         if self.device.type == "cpu" and self._held is not None:
             yield from (self._on_device(self._gathered(some)) for some in rows)
             return
-        for gathered in _ahead(self._gathered, rows):
-            yield self._on_device(gathered)
+        waiting: deque[Future[Batch]] = deque()
+        with ThreadPoolExecutor(1) as pool:
+            for some in rows:
+                waiting.append(pool.submit(self._gathered, some))
+                if len(waiting) > AHEAD:
+                    yield self._on_device(waiting.popleft().result())
+            while waiting:
+                yield self._on_device(waiting.popleft().result())
 
     def _gathered(self, rows: np.ndarray) -> Batch:
-        split = self.split
+        split, chosen = self.split, torch.from_numpy(rows)
         tokens, lengths = split.captions.batch(rows)
-        chosen = torch.from_numpy(rows)
         images = split.image_of_caption[chosen]  # rows of images, until they are taken on the device
         if self._held is None:
             images = split.images[images]
@@ -305,26 +279,9 @@ class Loader:
         return Batch(rows, images, tokens, lengths, extras)
 
     def _on_device(self, batch: Batch) -> Batch:
-        images = batch.images.to(self.device, non_blocking=True)
-        return Batch(
-            batch.rows,
-            images if self._held is None else self._held[images],
-            batch.tokens.to(self.device, non_blocking=True),
-            batch.lengths,
-            {name: values.to(self.device, non_blocking=True) for name, values in batch.extras.items()},
-        )
+        def moved(values: Tensor) -> Tensor:
+            return values.to(self.device, non_blocking=True)
 
-
-def _ahead(work: Callable[[np.ndarray], Batch], items: Iterable[np.ndarray]) -> Iterator[Batch]:
-    """``map(work, items)``, with the next results made by a thread; its exceptions are raised here."""
-    coming = iter(items)
-    with ThreadPoolExecutor(1) as pool:
-        waiting: deque[Future[Batch]] = deque(pool.submit(work, item) for item in islice(coming, AHEAD))
-        try:
-            while waiting:
-                done = waiting.popleft().result()
-                waiting.extend(pool.submit(work, item) for item in islice(coming, 1))
-                yield done
-        finally:
-            for future in waiting:
-                future.cancel()
+        images = moved(batch.images) if self._held is None else self._held[moved(batch.images)]
+        extras = {name: moved(values) for name, values in batch.extras.items()}
+        return batch._replace(images=images, tokens=moved(batch.tokens), extras=extras)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import platform
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from pydantic import BaseModel, ValidationError
 import fivesentences
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
-from fivesentences.features.precomp import read_precomp
 from fivesentences.losses import Loss
 from fivesentences.models import MODELS
 from fivesentences.storage import sha256_of, write_json
@@ -29,41 +28,34 @@ ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "sema
 # Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
 LISTS = frozenset({"losses/__init__.py", "losses/spec.py", "models/__init__.py", "models/specs.py"})
 SETTINGS = "the run's settings"
-OUTPUTS = (
-    "weights.safetensors",
-    "vocabulary.json",
-    "run.yaml",
-    "history.csv",
-    "similarity_dev.npy",
-    "similarity_test.npy",
-)
 RECORD = "finished.json"
 # A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
 NOT_COMPARED = {"the device", "the version of torch"}
+CURE = "copy the whole folder of the run again, or train it again"
 
 
 def fingerprint(
-    spec: RunSpec, corpus: Path, features: Path, device: torch.device, phi_files: Mapping[str, Path] | None = None
+    spec: BaseModel,
+    files: Mapping[str, Path],
+    code: str,
+    device: torch.device,
+    libraries: Iterable[str] = ("fivesentences", "torch"),
 ) -> dict[str, str]:
-    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence.
-
-    Prepared CIDEr (``.npz``) is left out: it changes no bit, and the file says which captions it was made from.
-    """
-    read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
-    if (glove := spec.model.concept_options.glove) is not None:
-        read["the GloVe file"] = glove
-    if (words := spec.training.vocabulary) is not None:
-        read["the vocabulary file"] = words
-    return {name: content_of(path) for name, path in read.items()} | {
+    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence."""
+    return {
         SETTINGS: spec.model_dump_json(),
-        "the corpus file": content_of(corpus),
-        "the features file": _features(features),
-        "the features' table of images": content_of(features.with_suffix(".images.parquet")),
-        "the code of fivesentences": code_of_run(spec),
-        "the version of fivesentences": version("fivesentences"),
-        "the version of torch": str(torch.__version__),
+        **{name: content_of(path) for name, path in files.items()},
+        "the code of fivesentences": code,
+        **{f"the version of {library}": _version(library) for library in libraries},
         "the device": f"{device.type} {platform.machine()}",
     }
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # an extra: what needs it says so
+        return "not installed"
 
 
 def code_of_run(spec: RunSpec) -> str:
@@ -71,12 +63,9 @@ def code_of_run(spec: RunSpec) -> str:
     own = {_file_of(spec.model.implementation), *(_file_of(type(term).__module__) for term in spec.loss.terms)}
     every = {_file_of(kind.implementation) for kind in MODELS.values()}
     every |= {_file_of(kind.__module__) for kind in Loss.__subclasses__()}
-    settings = "".join(
-        inspect.getsource(kind)
-        for kind in type(spec.model).__mro__
-        if kind.__module__.startswith("fivesentences.models")
-    )
-    return hashlib.sha256((code_of(ROOMS, frozenset(every - own) | LISTS) + settings).encode()).hexdigest()
+    kinds = [kind for kind in type(spec.model).__mro__ if kind.__module__.startswith("fivesentences.models")]
+    code = code_of(ROOMS, frozenset(every - own) | LISTS) + "".join(map(inspect.getsource, kinds))
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def _file_of(name: str) -> str:
@@ -93,21 +82,10 @@ def code_of(places: tuple[str, ...], without: frozenset[str] = frozenset()) -> s
         without: Files that are left out.
     """
     digest = hashlib.sha256()
-    for place in places:
-        path = PACKAGE / place
+    for path in (PACKAGE / place for place in places):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             if (name := file.relative_to(PACKAGE).as_posix()) not in without:
                 digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _features(path: Path) -> str:
-    """Hash the features; those of a precomp folder are in files that a small ``.json`` names."""
-    if path.suffix != ".json":
-        return content_of(path)
-    digest = hashlib.sha256(content_of(path).encode())
-    for file in (file for split in read_precomp(path).splits for file in split.files):
-        digest.update(content_of(file).encode())
     return digest.hexdigest()
 
 
@@ -138,11 +116,11 @@ def differences(
     """
 
     def same(key: str) -> bool:
-        before, after = known.get(key), now.get(key)
-        if before == after or key != SETTINGS or before is None or after is None:
-            return before == after
+        texts = [known.get(key), now.get(key)]
+        if texts[0] == texts[1] or key != SETTINGS:
+            return texts[0] == texts[1]
         try:
-            first, second = (settings.model_validate_json(text) for text in (before, after))
+            first, second = (settings.model_validate_json(text or "") for text in texts)
         except (ValidationError, InputError):  # a setting that no longer exists, or a damaged record
             return False
         return first.model_dump_json() == second.model_dump_json()
@@ -150,47 +128,36 @@ def differences(
     return [key for key in {**now, **known} if key not in apart and not same(key)]
 
 
-def finish(folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS) -> dict[str, str]:
-    """Record that the outputs in a folder are complete, and return the SHA-256 of each.
+def finish(folder: Path, made_from: dict[str, str], names: Collection[str]) -> dict[str, str]:
+    """Record that the named outputs in a folder are complete, and return the SHA-256 of each.
 
     Removing the record makes the next job train the run again.
-
-    Args:
-        folder: Folder of the run.
-        fingerprint: Everything that its outputs depend on.
-        names: Names of the outputs.
     """
     outputs = {name: sha256_of(folder / name) for name in names}
-    write_json(folder / RECORD, {"made_from": fingerprint, "outputs": outputs})
+    write_json(folder / RECORD, {"made_from": made_from, "outputs": outputs})
     return outputs
 
 
-def begin(folder: Path) -> None:
-    """Remove the record before outputs are replaced: a kill between two of them must not leave a finished run."""
-    (folder / RECORD).unlink(missing_ok=True)
-
-
 def finished_outputs(
-    folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS, settings: type[BaseModel] = RunSpec
+    folder: Path, made_from: dict[str, str], names: Collection[str], settings: type[BaseModel] = RunSpec
 ) -> dict[str, str] | None:
     """Return the SHA-256 of each output of a run that is finished; None if it is to be trained.
 
     Args:
         folder: Folder of the run.
-        fingerprint: Everything that its outputs depend on; a run made from anything else is to be trained, except for
+        made_from: Everything that its outputs depend on; a run made from anything else is to be trained, except for
             ``NOT_COMPARED``.
         names: Names of the outputs.
         settings: Type of the run's settings.
     """
     try:
         record: Any = read_json(folder / RECORD)
-        made_from, outputs = record["made_from"], record["outputs"]
-        same = not differences(made_from, fingerprint, settings, NOT_COMPARED)
+        same = not differences(record["made_from"], made_from, settings, NOT_COMPARED)
         # Hashed again: a file that was copied in part, or edited, does not count as an output.
-        whole = {name: sha256_of(folder / name) for name in names} == outputs
+        outputs = {name: sha256_of(folder / name) for name in names}
+        return outputs if same and outputs == record["outputs"] else None
     except (InputError, OSError, KeyError, TypeError, AttributeError):  # no record, a damaged one, or no such file
         return None
-    return dict(outputs) if same and whole else None
 
 
 def check_record(folder: Path, names: Collection[str]) -> None:
@@ -206,9 +173,8 @@ def check_record(folder: Path, names: Collection[str]) -> None:
         return
     record: Any = read_json(path)
     outputs = record.get("outputs") if isinstance(record, dict) else None
-    cure = "copy the whole folder of the run again, or train it again"
     if not isinstance(outputs, dict):
-        raise InputError("it does not list the outputs of a run", where=path, cure=cure)
+        raise InputError("it does not list the outputs of a run", where=path, cure=CURE)
     for name in names:
         if sha256_of(folder / name) != outputs.get(name):
-            raise InputError(f"it is not the file that {RECORD} lists for this run", where=folder / name, cure=cure)
+            raise InputError(f"it is not the file that {RECORD} lists for this run", where=folder / name, cure=CURE)

@@ -5,7 +5,7 @@ Negatives, margins and phi come from the classes with which runs are trained.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +20,10 @@ from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.losses import LossSpec
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin, scaled
-from fivesentences.training.batch_phi import BatchPhi, open_phis
+from fivesentences.training.batch_phi import BatchPhi, mean_of_batches, open_phis
 from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import TrainedModel
 from fivesentences.training.data import Loader, Split, extras_of
-from fivesentences.training.objective import Objective
 
 Values = NDArray[np.float64]
 
@@ -104,11 +103,10 @@ def hinges_of_captions(
     Raises:
         InputError: If the loss has no such margins.
     """
-    sam, objective = _sam_of(loss, phis, seed)
+    sam, keys = _sam_of(loss, seed)
     if sam.negatives != "random":
-        raise InputError(
-            f"the negatives of '{loss.folder}' are chosen by similarity, so its margins are those of a trained run."
-        )
+        what = "are chosen by similarity, so its margins are those of a trained run"
+        raise InputError(f"the negatives of '{loss.folder}' {what}.")
     pairing = part.image_of_caption
     lengths = np.ones(part.n_captions, dtype=np.int64)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -116,7 +114,7 @@ def hinges_of_captions(
         found = []
         for rows in batches_of_epochs(settings, lengths, pairing, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
-            found.append(_of_batch(sam, objective.phi(loss.phi_keys, rows), nothing, known=False))
+            found.append(_of_batch(sam, _phi(phis, keys, rows), nothing, known=False))
     return _joined(found, sam.largest_margin)
 
 
@@ -136,36 +134,30 @@ def hinges_of_run(
         InputError: If a file is missing or damaged, or the run's loss has no adaptive margins.
     """
     spec = trained.spec
-    split = _training_captions(trained, whole, features)
-    keys = [] if spec.loss.sam is None else spec.loss.sam.phi_keys
-    sam, objective = _sam_of(spec.loss, open_phis(keys, split.corpus, phi_files, whole), spec.seed)
+    part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+    extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
+    split = Split.of(part, FeatureTable.open(features), trained.preparation, trained.vocabulary, extras)
+    sam, keys = _sam_of(spec.loss, spec.seed)
+    phis = open_phis(keys, split.corpus, phi_files, whole)
     rows = batches_of_epochs(spec.training, split.captions.lengths, split.image_of_caption.numpy(), spec.seed, batches)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(spec.seed)
         found = []
         for batch in Loader(split, torch.device("cpu")).batches(rows):
             scores = trained.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
-            found.append(_of_batch(sam, objective.phi(keys, batch.rows), scores.similarity.float()))
+            found.append(_of_batch(sam, _phi(phis, keys, batch.rows), scores.similarity.float()))
     return _joined(found, sam.largest_margin)
 
 
-def _training_captions(trained: TrainedModel, whole: Corpus, features: Path) -> Split:
-    """Open a run's own training captions with what its model reads of them."""
-    spec = trained.spec
-    part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
-    extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
-    table = FeatureTable.open(features)
-    return Split.of(part, table, trained.preparation, trained.vocabulary, extras)
-
-
-def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective]:
-    """Return the SAM of a loss alone, and what computes its phi of a batch."""
+def _sam_of(loss: LossSpec, seed: int) -> tuple[SemanticAdaptiveMargin, list[str]]:
+    """Return the SAM of a loss, and the keys of the phi that it reads."""
     if loss.sam is None or loss.sam.margins != "adaptive":
         raise InputError(f"the loss '{loss.folder}' has no adaptive margins; name one with sam, margins: adaptive.")
-    objective = Objective(LossSpec(triplet=None, sam=loss.sam), phis, seed)
-    (sam,) = objective.semantic
-    assert isinstance(sam, SemanticAdaptiveMargin)
-    return sam, objective
+    return loss.sam.build(seed), loss.sam.phi_keys
+
+
+def _phi(phis: Mapping[str, BatchPhi], keys: Sequence[str], rows: NDArray[np.int64]) -> Tensor:
+    return torch.from_numpy(mean_of_batches([phis[key] for key in keys], rows))
 
 
 def _of_batch(

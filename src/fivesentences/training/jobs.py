@@ -1,22 +1,26 @@
-"""A job trains several runs in one process: finished ones are skipped, and a failed one does not stop the others."""
+"""Runs of a job, of either kind: finished ones are skipped, a failed one does not stop the others, all are recorded."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from fivesentences.errors import InputError, InputErrors, Stopped
 from fivesentences.storage import alone, write_json
+from fivesentences.study.runs import RunSpec, SubspaceRun
+from fivesentences.training.fingerprint import RECORD, finish, finished_outputs
 
 # SLURM sends SIGTERM before a time limit, when a job is cancelled or preempted; some sites choose SIGUSR1 instead.
 SIGNALS = tuple(one for one in signal.Signals if one.name in ("SIGTERM", "SIGUSR1"))  # Windows has no SIGUSR1
-Hashes = dict[str, str]  # of outputs, by file name
+RESUME = "resume"  # folder of the state of an unfinished run, within the run's
+Hashes = dict[str, str]  # SHA-256 of outputs, by file name
 
 
 class Stop:
@@ -26,8 +30,7 @@ class Stop:
         asked: The signal; None as long as there was none.
     """
 
-    def __init__(self) -> None:
-        self.asked: signal.Signals | None = None
+    asked: signal.Signals | None = None
 
     def check(self, done: str) -> None:
         """End this process if it was asked to.
@@ -49,16 +52,14 @@ def stop_on_signals() -> Iterator[Stop]:
     Python lets only its main thread handle signals: in another thread the block changes nothing.
     """
     stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
+    signals = SIGNALS if threading.current_thread() is threading.main_thread() else ()
 
     def note(number: int, frame: FrameType | None) -> None:
         stop.asked = signal.Signals(number)
         signal.signal(number, before[stop.asked])
 
-    before = {one: signal.getsignal(one) or signal.SIG_DFL for one in SIGNALS}
-    for one in SIGNALS:
+    before = {one: signal.getsignal(one) or signal.SIG_DFL for one in signals}
+    for one in signals:
         signal.signal(one, note)
     try:
         yield stop
@@ -72,16 +73,38 @@ class Task:
     """One run of a job.
 
     Attributes:
-        name: Name of the run.
+        spec: Settings of the run.
         folder: Folder of its outputs.
-        finished: Returns the SHA-256 of each output if the run is finished, otherwise None.
-        train: Trains it, given the label of its progress bar and the signals, and returns the same.
+        outputs: Names of its outputs.
+        made_from: Returns everything that its outputs depend on.
+        fit: Trains it, given the label of its progress bar, the signals and ``made_from``; returns a function that
+            writes the outputs.
     """
 
-    name: str
+    spec: RunSpec | SubspaceRun
     folder: Path
-    finished: Callable[[], Hashes | None]
-    train: Callable[[str, Stop], Hashes]
+    outputs: Sequence[str]
+    made_from: Callable[[], dict[str, str]]
+    fit: Callable[[str, Stop, dict[str, str]], Callable[[], None]]
+
+    def finished(self) -> Hashes | None:
+        """Return the SHA-256 of each output if the run is finished, otherwise None."""
+        found = finished_outputs(self.folder, self.made_from(), self.outputs, type(self.spec))
+        if found is not None:
+            shutil.rmtree(self.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
+        return found
+
+    def train(self, label: str, stop: Stop | None = None) -> Hashes:
+        """Train the run and return the SHA-256 of each output; without ``stop``, look out for signals."""
+        made_from = self.made_from()
+        with stop_on_signals() if stop is None else nullcontext(stop) as looking:
+            write = self.fit(label, looking, made_from)
+        # Before outputs are replaced: a kill between two of them must not leave a finished run.
+        (self.folder / RECORD).unlink(missing_ok=True)
+        write()
+        outputs = finish(self.folder, made_from, self.outputs)
+        shutil.rmtree(self.folder / RESUME, ignore_errors=True)  # until here a killed run can write its outputs again
+        return outputs
 
 
 def train_tasks(tasks: Iterable[Task], record: Path | None = None) -> None:
@@ -104,9 +127,9 @@ def train_tasks(tasks: Iterable[Task], record: Path | None = None) -> None:
             stop.check(f"{number - 1} of {len(todo)} runs are finished")
             label = f"run {number} of {len(todo)}"
             try:
-                outputs[task.name] = _outputs_of(task, label, stop)
+                outputs[task.spec.name] = _outputs_of(task, label, stop)
             except InputError as error:
-                print(f"{label} failed: {error}", file=sys.stderr, flush=True)
+                _say(f"{label} failed: {error}")
                 failed.append(error)
     if failed:
         raise InputErrors(failed)
@@ -115,14 +138,18 @@ def train_tasks(tasks: Iterable[Task], record: Path | None = None) -> None:
 
 
 def _outputs_of(task: Task, label: str, stop: Stop) -> Hashes:
-    found = task.finished()
+    name, found = task.spec.name, task.finished()
     if found is None:
         # A job may outlive the workflow that started it and was killed; the next workflow starts it once more.
-        waiting = f"{label}: another process is training {task.name}; waiting until it ends."
+        waiting = f"{label}: another process is training {name}; waiting until it ends."
         with alone(task.folder / ".lock", waiting) as waited:
             found = task.finished() if waited else None
             if found is None:
-                print(f"{label}: {task.name}", file=sys.stderr, flush=True)
+                _say(f"{label}: {name}")
                 return task.train(label, stop)
-    print(f"{label} was finished before: {task.name}", file=sys.stderr, flush=True)
+    _say(f"{label} was finished before: {name}")
     return found
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

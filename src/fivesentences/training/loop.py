@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.models.matching import FEW, Treatment
+from fivesentences.models.matching import FEW
 from fivesentences.models.recurrence import GRU
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.adam import Adam
@@ -34,6 +34,7 @@ from fivesentences.training.jobs import Stop
 from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import DevScores, similarity_of
 
+COUNTED = ("epoch", "step", "loss_sum", "best", "best_score", "history")  # of a run's state, beside weights
 DROP = 0.1  # the learning rate falls to this share of itself
 
 
@@ -54,13 +55,7 @@ class Training:
         best: Weights of the epoch with the best dev score (the first of equals); None before dev is first scored.
     """
 
-    def __init__(
-        self,
-        spec: RunSpec,
-        data: RunData,
-        device: torch.device,
-        phi_files: Mapping[str, Path] | None = None,
-    ):
+    def __init__(self, spec: RunSpec, data: RunData, device: torch.device, phi_files: Mapping[str, Path] | None = None):
         self.spec, self.settings, self.data, self.device = spec, spec.training, data, device
         torch.manual_seed(spec.seed)
         *regions, image_dim = data.train.images.shape[1:]
@@ -114,13 +109,13 @@ class Training:
             InputError: If the loss or the weights are no longer finite.
             Stopped: If ``stop`` was asked to; the state is saved.
         """
-        stop = stop or Stop()
-        saved = time.monotonic()
-        done = self.epoch * self.batches + self.step
+        stop, saved = stop or Stop(), time.monotonic()
+        train, done = self.data.train, self.epoch * self.batches + self.step
+        lengths, images = train.captions.lengths, train.image_of_caption.numpy()
         with Bar(label, self.settings.epochs * self.batches, done) as bar:
             while self.epoch < self.settings.epochs:
-                batches = self.loader.batches(batches_of(self._order(), self.settings.batch_size, first=self.step))
-                for batch in batches:
+                order = training_order(self.settings, lengths, images, self.spec.seed, self.epoch)
+                for batch in self.loader.batches(batches_of(order, self.settings.batch_size, first=self.step)):
                     self._train_batch(batch)
                     bar.advance(1, self._note())
                     if stop.asked or time.monotonic() - saved >= seconds_between_saves:
@@ -138,29 +133,19 @@ class Training:
         where = f"epoch {self.epoch + 1} of {self.settings.epochs}, batch {self.step} of {self.batches}"
         return f"the state of {self.spec.name} ({where}) is saved in {resume.path}"
 
-    def learning_rate(self) -> float:
-        """The rate of the current epoch."""
-        return self._rate(DROP)
-
-    def _rate(self, drop: float) -> float:
+    def learning_rate(self, drop: float = DROP) -> float:
         """The rate of the current epoch, where it falls to this share of itself at each drop."""
         if self.settings.drop_every is not None:
             return self.settings.learning_rate * drop ** (self.epoch // self.settings.drop_every)
         dropped = self.epoch >= self.settings.drop_after * self.settings.epochs
         return self.settings.learning_rate * (drop if dropped else 1.0)
 
-    def _order(self) -> np.ndarray:
-        """``[captions]``, the order of the current epoch."""
-        train = self.data.train
-        return training_order(
-            self.settings, train.captions.lengths, train.image_of_caption.numpy(), self.spec.seed, self.epoch
-        )
-
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()
         scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
-        if self.model.few_gradients is not None:
-            scores.similarity.retain_grad()  # type: ignore[no-untyped-call]
+        watched = scores.similarity if self.model.few_gradients is not None else None
+        if watched is not None:
+            watched.retain_grad()  # type: ignore[no-untyped-call]
         loss = self.objective(scores, batch.rows)
         value = loss.item()
         if not math.isfinite(value):
@@ -168,7 +153,11 @@ class Training:
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._clip_and_step()
-        self._notice_gradients(scores.similarity.grad if self.model.few_gradients is not None else None)
+        # Let the model compute the next batch as suits the share of pairs that received a gradient in this one. This is
+        # measured rather than derived from the loss: the sum over all negatives reaches every pair of a fresh model,
+        # and few pairs of one that has learned. A last, smaller batch says nothing about a full one.
+        if watched is not None and watched.grad is not None and len(watched) == self.settings.batch_size:
+            self.model.few_gradients = int(watched.grad.count_nonzero()) < FEW * watched.numel()
         self.loss_sum += value
         self.step += 1
 
@@ -180,50 +169,28 @@ class Training:
             self.optimizer.step(self.learning_rate())
             return
         treatment_of = {id(weight): one for one in treatments for weight in one.parameters}
-        usual = Treatment(())
+        times = {key: one.times if one.clipped else 0 for key, one in treatment_of.items()}
         # As a list of parameters that names one twice is clipped: its norm counts twice, and it is scaled twice.
-        listed = [
-            weight
-            for weight in self.model.parameters()
-            for one in [treatment_of.get(id(weight), usual)]
-            for _ in range(one.times if one.clipped else 0)
-        ]
+        listed = [weight for weight in self.model.parameters() for _ in range(times.get(id(weight), 1))]
         nn.utils.clip_grad_norm_(listed, self.settings.gradient_clip, foreach=False)
         self.optimizer.step(self.learning_rate(), [p for p in self.optimizer.parameters if id(p) not in treatment_of])
         for one in treatments:
             for _ in range(one.times):
-                self.optimizer.step(self._rate(one.drop or DROP), one.parameters)
-
-    def _notice_gradients(self, of_similarity: Tensor | None) -> None:
-        """Let the model compute the next batch as suits the share of pairs that received a gradient in this one.
-
-        This is measured rather than derived from the loss: the sum over all negatives reaches every pair of a fresh
-        model, and few pairs of one that has learned. A last, smaller batch says nothing about a full one.
-        """
-        if of_similarity is not None and len(of_similarity) == self.settings.batch_size:
-            self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
+                self.optimizer.step(self.learning_rate(one.drop or DROP), one.parameters)
 
     def _end_epoch(self) -> None:
-        row = {
-            "epoch": self.epoch + 1,
-            "learning_rate": self.learning_rate(),
-            "loss": self.loss_sum / len(self.data.train.captions),
-        }
+        rate, loss = self.learning_rate(), self.loss_sum / len(self.data.train.captions)
+        row = {"epoch": self.epoch + 1, "learning_rate": rate, "loss": loss}
         if row["epoch"] % self.settings.score_every == 0 or row["epoch"] == self.settings.epochs:
-            row |= self._score_dev()
+            similarity = similarity_of(self.model, self.dev)
+            if not np.isfinite(similarity).all():
+                self._diverged("the dev similarity is not finite")
+            row |= self.scores(similarity)
+            if row[self.scores.column] > self.best_score:
+                self.best_score = row[self.scores.column]
+                self.best = deepcopy(self.model.state_dict())
         self.history.append(row | self.objective.learned())
         self.epoch, self.step, self.loss_sum = self.epoch + 1, 0, 0.0
-
-    def _score_dev(self) -> dict[str, float]:
-        """Dev scores of the weights, which are kept if none were better."""
-        similarity = similarity_of(self.model, self.dev)
-        if not np.isfinite(similarity).all():
-            self._diverged("the dev similarity is not finite")
-        scores = self.scores(similarity)
-        if scores[self.scores.column] > self.best_score:
-            self.best_score = scores[self.scores.column]
-            self.best = deepcopy(self.model.state_dict())
-        return scores
 
     def _note(self) -> str:
         seen = min(self.step * self.settings.batch_size, len(self.data.train.captions))
@@ -232,28 +199,21 @@ class Training:
         return note + (f"  dev Rsum {scored[-1]:.1f}" if scored else "")
 
     def _diverged(self, what: str) -> None:
-        raise InputError(
-            f"{self.spec.name}: {what} in epoch {self.epoch + 1}, batch {self.step + 1}, "
-            f"at learning_rate {self.settings.learning_rate:g}; lower the rate."
-        )
+        where = f"epoch {self.epoch + 1}, batch {self.step + 1}, at learning_rate {self.settings.learning_rate:g}"
+        raise InputError(f"{self.spec.name}: {what} in {where}; lower the rate.")
 
     # --- its state ------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """The complete state, as tensors, numbers and text."""
         return {
-            "epoch": self.epoch,
-            "step": self.step,
-            "loss_sum": self.loss_sum,
+            **{name: getattr(self, name) for name in COUNTED},
             "model": self.model.state_dict(),
             "few_gradients": self.model.few_gradients,  # either way gives other bits
             "optimizer": self.optimizer.state,
             "objective": self.objective.state(),
             "random": torch.get_rng_state(),
             "cuda_random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
-            "best": self.best,
-            "best_score": self.best_score,
-            "history": self.history,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -262,8 +222,8 @@ class Training:
         self.model.few_gradients = state["few_gradients"]
         self.optimizer.restore(state["optimizer"])
         self.objective.restore(state["objective"])
-        self.epoch, self.step, self.loss_sum = state["epoch"], state["step"], state["loss_sum"]
-        self.best, self.best_score, self.history = state["best"], state["best_score"], state["history"]
+        for name in COUNTED:
+            setattr(self, name, state[name])
         torch.set_rng_state(state["random"])
         if state["cuda_random"] is not None:
             torch.cuda.set_rng_state(state["cuda_random"], self.device)

@@ -38,6 +38,7 @@ class Objective:
         terms = [term.build(seed) for term in spec.terms]
         self.ranking = [term for term in terms if term.reads == "ranked"]
         self.semantic = [term for term in terms if term.reads == "similarity"]
+        self.terms = [*self.ranking, *self.semantic]
 
     def __call__(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
         """Compute the loss of a batch.
@@ -55,31 +56,27 @@ class Objective:
             for term in self.ranking:
                 loss = loss + weight * term(_precise(ranked))
         for term in self.semantic:
-            phi = self.phi(term.phi_keys, rows, similarity.device) if term.phi_keys else None
+            phis = [self._phis[key] for key in term.phi_keys]
+            phi = torch.from_numpy(mean_of_batches(phis, rows)).to(similarity.device) if phis else None
             loss = loss + term(similarity, phi)  # type: ignore[call-arg]
         return loss
 
     def parameters(self) -> list[nn.Parameter]:
         """Parameters of the losses, which are trained with the model."""
-        return [parameter for term in (*self.ranking, *self.semantic) for parameter in term.parameters()]
+        return [parameter for term in self.terms for parameter in term.parameters()]
 
     def learned(self) -> dict[str, float]:
         """Return what the losses themselves have learned so far, by name; empty for most."""
-        return {key: value for term in (*self.ranking, *self.semantic) for key, value in term.learned().items()}
+        return {key: value for term in self.terms for key, value in term.learned().items()}
 
     def state(self) -> list[dict[str, Tensor]]:
         """Everything that changes while a run trains: shuffled margins, and what a loss learns."""
-        return [term.state() for term in (*self.ranking, *self.semantic)]
+        return [term.state() for term in self.terms]
 
     def restore(self, state: Sequence[dict[str, Tensor]]) -> None:
         """Go back to a state."""
-        for term, of_term in zip((*self.ranking, *self.semantic), state, strict=True):
+        for term, of_term in zip(self.terms, state, strict=True):
             term.restore(of_term)
-
-    def phi(self, keys: Sequence[str], rows: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-        """Return phi of a batch, ``[B captions, B images]`` float32; the mean of several."""
-        block = mean_of_batches([self._phis[key] for key in keys], rows)
-        return torch.from_numpy(block).to(device)
 
 
 def _precise(similarity: Tensor) -> Tensor:

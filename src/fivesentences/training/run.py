@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,30 +16,24 @@ import yaml
 from fivesentences.config.reading import check
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, install
+from fivesentences.features.precomp import read_precomp
 from fivesentences.machine import device_named
 from fivesentences.storage import remove_leftovers, replacing
 from fivesentences.study.runs import FORMAT, RunFile, RunSpec
-from fivesentences.training.checkpoint import ResumeFolder, write_weights
+from fivesentences.training.checkpoint import VOCABULARY, WEIGHTS, ResumeFolder, write_weights
 from fivesentences.training.data import RunData
-from fivesentences.training.fingerprint import begin, fingerprint, finish, finished_outputs
-from fivesentences.training.jobs import Hashes, Stop, Task, stop_on_signals, train_tasks
+from fivesentences.training.fingerprint import code_of_run, fingerprint
+from fivesentences.training.jobs import RESUME, Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 
-RESUME = "resume"
+SETTINGS, HISTORY = "run.yaml", "history.csv"
+OUTPUTS = (WEIGHTS, VOCABULARY, SETTINGS, HISTORY, "similarity_dev.npy", "similarity_test.npy")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run to train.
-
-    Attributes:
-        spec: Settings.
-        folder: Folder of its outputs.
-        corpus: See ``train_run``.
-        features: See ``train_run``.
-        phi_files: See ``train_run``.
-    """
+    """A run to train: its settings, the folder of its outputs, and files as ``train_run`` reads them."""
 
     spec: RunSpec
     folder: Path
@@ -50,11 +43,7 @@ class Run:
 
 
 def train_runs(
-    runs: Iterable[Run],
-    *,
-    device: str = "cpu",
-    tensorboard: bool = False,
-    record: Path | None = None,
+    runs: Iterable[Run], *, device: str = "cpu", tensorboard: bool = False, record: Path | None = None
 ) -> None:
     """Train some runs one after the other, each with the same bits as alone.
 
@@ -74,28 +63,7 @@ def train_runs(
         Stopped: If a signal asked to end.
     """
     place = torch.device(device_named(device))
-
-    def task(run: Run) -> Task:
-        def finished() -> Hashes | None:
-            made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
-            outputs = finished_outputs(run.folder, made_from)
-            if outputs is not None:
-                shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
-            return outputs
-
-        def train(label: str, stop: Stop) -> Hashes:
-            return train_run(
-                *(run.spec, run.corpus, run.features, run.folder),
-                device=device,
-                label=label,
-                phi_files=run.phi_files,
-                tensorboard=tensorboard,
-                stop=stop,
-            )
-
-        return Task(run.spec.name, run.folder, finished, train)
-
-    train_tasks(map(task, runs), record)
+    train_tasks((_task(run, place, tensorboard) for run in runs), record)
 
 
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
@@ -119,8 +87,7 @@ def train_run(
     label: str = "train",
     phi_files: Mapping[str, Path] | None = None,
     tensorboard: bool = False,
-    stop: Stop | None = None,
-) -> dict[str, str]:
+) -> Hashes:
     """Train one model; killed at any moment and started again, it ends with the same bits.
 
     A first SIGTERM or SIGUSR1 saves the state after the current batch and ends the training.
@@ -140,11 +107,9 @@ def train_run(
         device: ``"cpu"``, whose results depend on the inputs alone; ``"cuda"``; or ``"auto"``: CUDA if it is available.
         seconds_between_saves: The state is saved at the end of each epoch and this often within one.
         label: Text before the progress bar.
-        phi_files: Files that the loss reads, by name of phi: a matrix of the run's own or
-            of all training captions, or prepared CIDEr of its own, which is computed if it is not given. See
-            ``open_phis``.
+        phi_files: Files that the loss reads, by name of phi: a matrix of the run's own or of all training captions, or
+            prepared CIDEr of its own, which is computed if it is not given. See ``open_phis``.
         tensorboard: Whether to write the history to ``folder/tensorboard`` too.
-        stop: Signals, if the caller handles them; None: this function does.
 
     Returns:
         SHA-256 of each output, by file name.
@@ -153,48 +118,61 @@ def train_run(
         InputError: If the inputs do not fit or contain NaN, or if training diverges.
         Stopped: If a signal asked to end; the state is saved.
     """
-    corpus, features, folder = Path(corpus), Path(features), Path(folder)
-    place = torch.device(device_named(device))
-    with reproducible(spec.training.threads, place, spec.training.arithmetic):
-        data = RunData.read(spec, corpus, features)
-        training = Training(spec, data, place, phi_files)
-        made_from = fingerprint(spec, corpus, features, place, phi_files)
-        resume = ResumeFolder(folder / RESUME, made_from)
-        state, sentence = resume.load()
-        if sentence:
-            print(sentence, file=sys.stderr, flush=True)
-        if state is not None:
-            training.restore(state)
-        with (
-            _events(folder / "tensorboard" if tensorboard else None) as add_last,
-            stop_on_signals() if stop is None else nullcontext(stop) as looking,
-        ):
-            training.train(resume, seconds_between_saves, label, add_last, looking)
-        begin(folder)
-        _write_outputs(training, corpus, features, folder)
-    outputs = finish(folder, made_from)
-    resume.remove()  # last: until here a killed run can write its outputs again
-    return outputs
+    run = Run(spec, Path(folder), Path(corpus), Path(features), phi_files or {})
+    return _task(run, torch.device(device_named(device)), tensorboard, seconds_between_saves).train(label)
 
 
-def _write_outputs(training: Training, corpus: Path, features: Path, folder: Path) -> None:
-    spec, data, best = training.spec, training.data, training.best
-    assert best is not None  # every run has an epoch
-    training.model.load_state_dict(best)
-    for name, split in (("dev", data.dev), ("test", data.test)):
+def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_saves: float = 30.0) -> Task:
+    spec, folder = run.spec, run.folder
+
+    def made_from() -> dict[str, str]:
+        # Prepared CIDEr (.npz) is left out: it changes no bit, and the file says which captions it was made from.
+        files = {f"the matrix of {name}": path for name, path in run.phi_files.items() if path.suffix == ".npy"}
+        files |= {"the corpus file": run.corpus, "the features file": run.features}
+        files["the features' table of images"] = run.features.with_suffix(".images.parquet")
+        if run.features.suffix == ".json":  # it names the files of a precomp folder
+            files |= {str(file): file for split in read_precomp(run.features).splits for file in split.files}
+        if (glove := spec.model.concept_options.glove) is not None:
+            files["the GloVe file"] = glove
+        if (words := spec.training.vocabulary) is not None:
+            files["the vocabulary file"] = words
+        return fingerprint(spec, files, code_of_run(spec), place)
+
+    def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
+        with reproducible(spec.training.threads, place, spec.training.arithmetic):
+            training = Training(spec, RunData.read(spec, run.corpus, run.features), place, run.phi_files)
+            resume = ResumeFolder(folder / RESUME, made_from)
+            state, sentence = resume.load()
+            if sentence:
+                print(sentence, file=sys.stderr, flush=True)
+            if state is not None:
+                training.restore(state)
+            with _events(folder / "tensorboard" if tensorboard else None) as add_last:
+                training.train(resume, seconds_between_saves, label, add_last, stop)
+            assert training.best is not None  # every run has an epoch
+            training.model.load_state_dict(training.best)
+            splits = {"dev": training.data.dev, "test": training.data.test}
+            similarities = {name: similarity_of(training.model, split) for name, split in splits.items()}
+        return lambda: _write(run, training, similarities)
+
+    return Task(spec, folder, OUTPUTS, made_from, fit)
+
+
+def _write(run: Run, training: Training, similarities: Mapping[str, np.ndarray]) -> None:
+    spec, data, folder = run.spec, training.data, run.folder
+    for name, similarity in similarities.items():
         with replacing(folder / f"similarity_{name}.npy") as temporary:
-            np.save(temporary, similarity_of(training.model, split))
-    data.vocabulary.write(folder / "vocabulary.json")
-    with replacing(folder / "run.yaml") as temporary:
-        content = RunFile(format=FORMAT, corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")
-        temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+            np.save(temporary, similarity)
+    data.vocabulary.write(folder / VOCABULARY)
+    content = RunFile(format=FORMAT, corpus=str(run.corpus), features=str(run.features), run=spec)
+    with replacing(folder / SETTINGS) as temporary:
+        temporary.write_text(yaml.safe_dump(content.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     history = pd.DataFrame(training.history).astype({"epoch": int})
     history["best"] = (history.index == history[training.scores.column].idxmax()).astype(int)
-    with replacing(folder / "history.csv") as temporary:
+    with replacing(folder / HISTORY) as temporary:
         history.to_csv(temporary, index=False, lineterminator="\n")
-    write_weights(
-        folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[1:], data.concepts
-    )
+    weights = training.model.state_dict()
+    write_weights(folder / WEIGHTS, weights, data.preparation, spec, data.train.images.shape[1:], data.concepts)
     remove_leftovers(folder)  # of an earlier, killed attempt
 
 
@@ -213,9 +191,7 @@ def _events(folder: Path | None) -> Iterator[Callable[[list[dict[str, float]]], 
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise InputError(
-            "writing TensorBoard events needs the package tensorboard", cure=install("tensorboard")
-        ) from None
+        raise InputError("TensorBoard events need the package tensorboard", cure=install("tensorboard")) from None
     writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
 
     def add_last(history: list[dict[str, float]]) -> None:

@@ -20,11 +20,7 @@ from fivesentences.training.data import Split
 
 IMAGES_AT_ONCE = 512
 CAPTIONS_AT_ONCE = 256
-COLUMNS: dict[DevSelection, str] = {
-    "rsum": "dev_Rsum",
-    "ncs": "dev_Nsum",
-    "ncs_discounted": "dev_Nsum_discounted",
-}
+COLUMNS: dict[DevSelection, str] = {"rsum": "dev_Rsum", "ncs": "dev_Nsum", "ncs_discounted": "dev_Nsum_discounted"}
 
 
 def similarity_of(model: Matcher, split: Split, label: str = "") -> np.ndarray:

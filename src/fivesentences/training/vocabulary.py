@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
@@ -28,10 +28,6 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 ABBREVIATIONS = frozenset(
     {"mr", "mrs", "ms", "dr", "st", "jr", "sr", "vs", "mt", "ft", "no", "prof", "u.s", "a.m", "p.m"}
 )
-# Most captions: words and hyphens, and perhaps a full stop at the end. nltk cuts them at white space, apart from words
-# that it cuts in two, and takes thirty times as long.
-PLAIN = re.compile(r"\s*([a-z0-9]+(?:-[a-z0-9]+)*(?:\s+[a-z0-9]+(?:-[a-z0-9]+)*)*)\s*(\.?)\s*")
-TWO_WORDS = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 
@@ -53,10 +49,14 @@ def released_words(caption: str) -> list[str]:
     Raises:
         InputError: If nltk is not installed.
     """
-    text = caption.lower()
-    if (plain := PLAIN.fullmatch(text)) is not None and TWO_WORDS.isdisjoint(words := plain[1].split()):
-        return [*words, "."] if plain[2] else words
-    return [word for sentence in _sentences(text) for word in _tokenizer().tokenize(sentence)]
+    sentences: list[str] = []
+    for part in SENTENCE_END.split(caption.lower().strip()):
+        before = sentences[-1].split()[-1].removesuffix(".") if sentences else ""
+        if sentences and sentences[-1].endswith(".") and (len(before) == 1 or before in ABBREVIATIONS):
+            sentences[-1] += " " + part
+        else:
+            sentences.append(part)
+    return [word for sentence in sentences for word in _tokenizer().tokenize(sentence)]
 
 
 @cache
@@ -65,21 +65,8 @@ def _tokenizer() -> NLTKWordTokenizer:
     try:
         from nltk.tokenize.destructive import NLTKWordTokenizer
     except ImportError:
-        raise InputError(
-            "captions are cut as the released codes do by nltk, which is not installed", cure=install("train")
-        ) from None
+        raise InputError("a released vocabulary needs nltk, which is not installed", cure=install("train")) from None
     return NLTKWordTokenizer()
-
-
-def _sentences(text: str) -> list[str]:
-    sentences: list[str] = []
-    for part in SENTENCE_END.split(text.strip()):
-        before = sentences[-1].split()[-1].removesuffix(".") if sentences else ""
-        if sentences and sentences[-1].endswith(".") and (len(before) == 1 or before in ABBREVIATIONS):
-            sentences[-1] += " " + part
-        else:
-            sentences.append(part)
-    return sentences
 
 
 @dataclass(frozen=True)
@@ -92,20 +79,20 @@ class Vocabulary:
             ``released_words``.
 
     Raises:
-        InputError: If a special word is missing or ``<pad>`` is not the first word, or a word occurs twice.
+        InputError: If a special word is missing, ``<pad>`` is not the first word, or a word occurs twice.
     """
 
     words: tuple[str, ...]
     tokens: Tokens = "pattern"
 
     def __post_init__(self) -> None:
-        if missing := [word for word in SPECIAL if word not in self.words]:
-            raise InputError(f"the vocabulary lacks '{missing[0]}', which every vocabulary has.")
-        if self.words[PAD] != SPECIAL[PAD]:
-            raise InputError(f"word {PAD} of the vocabulary is '{self.words[PAD]}'; it must be {SPECIAL[PAD]}.")
-        if len(set(self.words)) != len(self.words):
-            twice = next(word for word, count in Counter(self.words).items() if count > 1)
-            raise InputError(f"the word '{twice}' occurs twice in the vocabulary.")
+        twice = [word for word, count in Counter(self.words).items() if count > 1]
+        missing = [word for word in SPECIAL if word not in self.words]
+        if twice or missing or self.words[PAD] != SPECIAL[PAD]:
+            found = (
+                f"'{twice[0]}' twice" if twice else f"no '{missing[0]}'" if missing else f"'{self.words[PAD]}' first"
+            )
+            raise InputError(f"the vocabulary has {found}; it needs {', '.join(SPECIAL)}, and each word once.")
 
     @classmethod
     def of_captions(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
@@ -141,15 +128,17 @@ class Vocabulary:
             InputError: If the file is missing or is not such a vocabulary.
         """
         content = read_json(path)
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise InputError(f"{path} is not a vocabulary of format {FORMAT}; train the model again.")
-        words = content.get("words")
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise InputError("its 'words' is not a list of words", where=path, cure="train the model again")
-        tokens = content.get("tokens", "pattern")
-        if tokens not in get_args(Tokens):
-            raise InputError(f"its 'tokens' is {str(tokens)[:40]}", where=path, cure="train the model again")
-        return cls(tuple(words), tokens)
+        given: dict[str, Any] = content if isinstance(content, dict) else {}
+        words, tokens = given.get("words"), given.get("tokens", "pattern")
+        if given.get("format") != FORMAT:
+            what = f"it is not a vocabulary of format {FORMAT}"
+        elif not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            what = "its 'words' is not a list of words"
+        elif tokens not in get_args(Tokens):
+            what = f"its 'tokens' is {str(tokens)[:40]}"
+        else:
+            return cls(tuple(words), tokens)
+        raise InputError(what, where=path, cure="train the model again")
 
     @classmethod
     def read_released(cls, path: Path | str) -> Vocabulary:
@@ -161,14 +150,10 @@ class Vocabulary:
         content = read_json(path)
         number = content.get("word2idx") if isinstance(content, dict) else None
         if not isinstance(number, dict):
-            raise InputError(
-                f"{path} has no word2idx; name a vocabulary as the released codes ship it, such as "
-                "f30k_precomp_vocab.json."
-            )
+            raise InputError("it has no word2idx", where=path, cure="name a released *_vocab.json")
         if sorted(number.values(), key=str) != sorted(range(len(number)), key=str):
-            raise InputError(
-                f"{path}: the numbers of word2idx are not 0 to {len(number) - 1}, each once; fetch the file again."
-            )
+            what = f"the numbers of word2idx are not 0 to {len(number) - 1}, each once"
+            raise InputError(what, where=path, cure="fetch the file again")
         try:
             return cls(tuple(sorted(number, key=number.__getitem__)), "nltk")
         except InputError as error:

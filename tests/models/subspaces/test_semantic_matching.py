@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
 from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import CCA, SemanticMatching
@@ -32,18 +31,9 @@ def test_logistic_posteriors_are_scikit_learns(train: Inputs, test: Inputs) -> N
     np.testing.assert_allclose(ours, model.predict_proba((test.images - mean) / deviation), atol=1e-4)
 
 
-def test_noise_has_the_strongest_penalty(train: Inputs, test: Inputs) -> None:
-    noise = np.random.default_rng(0).standard_normal(train.images.shape).astype(np.float32)
-    images, texts = posteriors(Inputs(noise, train.texts, train.categories), test)
-    weak, _ = posteriors(Inputs(noise, train.texts, train.categories), test, strength=1.0)
-    shares = np.bincount(train.categories) / len(train)
-    assert np.abs(images - shares).mean() < 0.25 * np.abs(weak - shares).mean()
-    assert (texts.argmax(axis=1) == test.categories).mean() > 0.7
-
-
 def test_centring_subtracts_the_mean_that_it_names(train: Inputs, test: Inputs) -> None:
-    plain, of_train = posteriors(train, test), posteriors(train, train)
-    by_train, by_gallery = (posteriors(train, test, centre=one) for one in ("train", "gallery"))
+    plain, of_train = (posteriors(train, one, strength=0.1) for one in (test, train))
+    by_train, by_gallery = (posteriors(train, test, strength=0.1, centre=one) for one in ("train", "gallery"))
     for modality in (0, 1):
         wanted = plain[modality] - of_train[modality].mean(axis=0)
         np.testing.assert_allclose(by_train[modality], wanted, atol=1e-12)
@@ -61,21 +51,9 @@ def test_scm_is_semantic_matching_of_ccas_directions(train: Inputs, test: Inputs
         np.testing.assert_allclose(one, two, atol=1e-4)
 
 
-def test_the_seed_decides_the_mlp_alone(train: Inputs, test: Inputs) -> None:
-    mlp = [posteriors(train, test, seed, classifier="mlp")[0] for seed in (0, 0, 1)]
-    assert (mlp[0] == mlp[1]).all() and (mlp[0] != mlp[2]).any()
-    logistic = [posteriors(train, test, seed)[0] for seed in (0, 1)]
-    assert (logistic[0] == logistic[1]).all()
-
-
 @pytest.mark.parametrize("classifier", ["logistic", "mlp"])
 def test_categories_of_one_document_can_be_learnt(train: Inputs, test: Inputs, classifier: str) -> None:
     rows = np.concatenate([np.flatnonzero(train.categories == one)[:n] for one, n in enumerate((1, 6, 6, 6))])
     few = Inputs(train.images[rows], train.texts[rows], train.categories[rows])
     for one in posteriors(few, test, classifier=classifier):
         np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
-
-
-def test_one_category_is_refused(train: Inputs, test: Inputs) -> None:
-    with pytest.raises(InputError, match="needs two"):
-        posteriors(Inputs(train.images, train.texts, np.zeros_like(train.categories)), test)

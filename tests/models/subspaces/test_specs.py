@@ -7,9 +7,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fivesentences.config.documents import SubspaceTraining
 from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
-from fivesentences.models.subspaces.specs import CCA, AnyMethod, DeepCCA, MethodSpec, SemanticMatching, TripletNetwork
+from fivesentences.models.subspaces.specs import AnyMethod, MethodSpec, SemanticMatching, TripletNetwork
 
 SPECS: tuple[type[MethodSpec], ...] = get_args(get_args(AnyMethod)[0])
 METHOD = TypeAdapter(AnyMethod)
@@ -43,12 +42,6 @@ def test_every_stated_setting_shows_in_the_folder_and_in_the_label(method: str) 
     assert len({spec.label() for spec in specs}) >= len({spec.model_dump_json() for spec in specs})
     for folder in folders:
         assert folder == folder.strip() and not set(folder) & set(" /\\[]'\"") and len(folder.encode()) <= 255
-
-
-def test_words_for_settings_belong_to_settings() -> None:
-    for kind in SPECS:
-        fields = set(kind.model_fields) | set(ScheduledMarginSpec.model_fields)
-        assert {key.partition(" ")[0] for key in kind.words} <= fields
 
 
 def test_labels_of_tables() -> None:
@@ -90,15 +83,6 @@ def test_settings_without_an_effect_are_refused() -> None:
         TripletNetwork(method="triplets", margins=[0.2], loss=ScheduledMarginSpec(margin=0.3))
     with pytest.raises(ValidationError, match="toward: nothing"):
         TripletNetwork(method="triplets", margins=[0.2, 0.3])
-
-
-def test_a_scale_gives_what_a_network_does_not_state() -> None:
-    scale = SubspaceTraining(epochs=70, hidden=30)
-    assert DeepCCA(method="dcca", epochs=7).training(scale) == SubspaceTraining(epochs=7, hidden=30)
-
-
-def test_equal_settings_have_one_folder_however_they_are_written() -> None:
-    assert CCA(method="cca", ridge=0).folder == CCA(method="cca", ridge=0.0).folder == "cca,ridge=0"
 
 
 def test_settings_need_no_libraries() -> None:

@@ -23,6 +23,7 @@ from fivesentences.paper.claims.writing import counted, counts_of, read_claims, 
 from fivesentences.paper.site.shell import Site
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.runs import RunSpec
+from fivesentences.study.study import PaperClaims
 from made_up_claims import is_sam, noise, numbers_of
 
 SAM_RECALL = "five_sentences/sam_recall_10"
@@ -30,16 +31,20 @@ CONFIG = Path(__file__).parents[3] / "config"
 COLUMNS = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
 
 
+def only(plan: Plan, *names: str) -> tuple[PaperClaims, ...]:
+    """The claims of these names."""
+    return tuple(
+        replace(paper, claims=paper.claims.model_copy(update={"claims": chosen}))
+        for paper in plan.claims
+        if (chosen := [one for one in paper.claims.claims if f"{paper.name}/{one.name}" in names])
+    )
+
+
 def judged_of(plan: Plan, numbers: Numbers, *names: str) -> dict[str, dict[str, Any]]:
     """The named claims, or all, as they are judged."""
     plan.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
     alone = copy.copy(plan)
-    if names:
-        alone.claims = tuple(
-            replace(paper, claims=paper.claims.model_copy(update={"claims": chosen}))
-            for paper in plan.claims
-            if (chosen := [one for one in paper.claims.claims if f"{paper.name}/{one.name}" in names])
-        )
+    alone.claims = only(plan, *names) if names else plan.claims
     return {f"{one['paper']}/{one['name']}": one for one in judge_claims(alone, plan.scale.scale, numbers)}
 
 
@@ -167,8 +172,10 @@ def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(
     assert found["sched_sam/both_active"]["verdict"] != "holds"
 
 
+@pytest.mark.slow
 def test_a_method_is_compared_between_directions_query_by_query_and_between_documents_seed_by_seed():
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    plan.claims = only(plan, "sched_sam/texts_find_more", "sched_sam/larger_data_help_all")
     precisions = {}
     for name, run in plan.subspaces.runs.items():
         # The whole has more documents, other ones, and a precision that is 0.2 higher.
@@ -177,8 +184,7 @@ def test_a_method_is_compared_between_directions_query_by_query_and_between_docu
         index = pd.Index([f"{run.documents} {place}" for place in range(count)])
         frame = pd.DataFrame(values, columns=COLUMNS, index=index)
         precisions |= {(name, selection): frame for selection in ("map", "last")}
-    names = ("sched_sam/texts_find_more", "sched_sam/larger_data_help_all")
-    judged = judged_of(plan, Numbers({}, None, precisions, {}), *names)
+    judged = judged_of(plan, Numbers({}, None, precisions, {}))
     found = {cell["label"]: cell["effect"] for one in judged.values() for cell in one["cells"]}
     texts = [effect for label, effect in found.items() if label.endswith("t2i against i2t")]
     assert [effect["value"] for effect in texts] == pytest.approx([0.1, 0.1])

@@ -18,7 +18,7 @@ from PIL import Image
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import line_of, read_claims, words_for
 from fivesentences.paper.figures.drawing import read_texts
-from fivesentences.paper.headline import kind_of
+from fivesentences.paper.numbers.results import kind_of
 from fivesentences.paper.site.overview import effects_of, write_overview
 from fivesentences.paper.site.pictures import (
     Picture,

@@ -68,6 +68,7 @@ def test_pairs_without_words_need_no_java_and_a_matrix_is_refused(monkeypatch):
         scorer.score(np.arange(4))
 
 
+@pytest.mark.slow
 def test_a_java_that_dies_is_one_sentence(monkeypatch):
     scorer = MeteorScorer(["a dog", "a cat"], [0, 0])
     monkeypatch.setattr(meteor, "MEMORY_MB", 40)

@@ -134,6 +134,7 @@ def test_a_child_does_not_outlive_its_caller(java_jars, captions, run_of, tmp_pa
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.java
 @pytest.mark.parametrize(("memory_mb", "why"), [(16, "16 MB of Java heap"), (10**9, "Could not reserve")])
 def test_too_little_memory_and_too_much_are_one_sentence(java_jars, memory_mb, why):

@@ -89,6 +89,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_runs_of_one_process_have_the_bits_of_a_process_each(files, place):
     runs = [place(name, seed) for seed in (0, 1) for name in ("scheduled", "fixed")]
     train_subspaces(runs, **files)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
 from fivesentences.losses.scheduled_margin import (
     activation,
     centroid_term,
@@ -21,8 +22,15 @@ from fivesentences.losses.scheduled_margin import (
 )
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.fit import EpochKeeper, Fit
-from fivesentences.training.subspaces.network import Widths, initial_weights, layers
-from fivesentences.training.subspaces.triplets import fit_triplets, random_stream
+from fivesentences.training.subspaces.triplets import (
+    Branch,
+    dropout_mask,
+    fit_triplets,
+    initial_weights,
+    layers_of,
+    random_stream,
+    shapes_of,
+)
 
 NAMES = ("animals", "music", "war")
 
@@ -52,14 +60,13 @@ def by_autograd(trained, training: SubspaceTraining, seed: int, share: float, st
     train = trained.train
     inputs = torch.from_numpy(train.images), torch.from_numpy(train.texts)
     categories = torch.from_numpy(train.categories)
-    generator = random_stream(seed, "weights")
-    widths = [Widths(one.shape[1], training.hidden, training.output) for one in inputs]
-    weights = [initial_weights(one, generator).requires_grad_() for one in widths]
+    shapes = [shape for one in inputs for shape in shapes_of(one.shape[1], training.hidden, training.output)]
+    weights = initial_weights(shapes, random_stream(seed, "weights")).requires_grad_()
     order = random_stream(seed, "order")
-    sgd = torch.optim.SGD(weights, lr=training.learning_rate, momentum=training.momentum, nesterov=True)
+    sgd = torch.optim.SGD([weights], lr=training.learning_rate, momentum=training.momentum, nesterov=True)
 
     def outputs(side: int, rows) -> torch.Tensor:
-        first, first_bias, second, second_bias = layers(weights[side], widths[side])
+        first, first_bias, second, second_bias = layers_of(weights, shapes)[4 * side : 4 * side + 4]
         return torch.tanh(torch.tanh(inputs[side][rows] @ first + first_bias) @ second + second_bias)
 
     image, text = distances(inputs[0]), distances(inputs[1])
@@ -108,13 +115,6 @@ def test_a_seed_gives_the_same_bits_and_another_seed_others(trained):
     for selection in first.projectors:
         np.testing.assert_array_equal(vectors(first, trained, selection), vectors(again, trained, selection))
     assert not np.array_equal(vectors(first, trained), vectors(other, trained))
-
-
-def test_validation_every_epoch_changes_no_weight(trained):
-    spec = method(negatives="one", shuffled=True)
-    often, seldom = trained(spec, validate_every=1), trained(spec, validate_every=5)
-    np.testing.assert_array_equal(vectors(often, trained), vectors(seldom, trained))
-    assert [row["validation_map"] is None for row in seldom.history] == [True, True, True, True, False]
 
 
 def test_the_history_says_what_the_margins_were(trained):
@@ -174,26 +174,42 @@ def test_of_several_margins_validation_chooses_one_for_each_selection(trained):
         assert row["validation_map"] == max(reached)
 
 
-def test_divergence_ends_in_a_sentence(trained):
-    broken = trained.train.images.copy()
-    broken[0, 0] = np.nan
-    inputs = Inputs(broken, trained.train.texts, trained.train.categories)
-    with pytest.raises(InputError, match="diverged"):
-        fit_triplets(method(), inputs, trained.validation, 0, SubspaceTraining(epochs=1, hidden=4, output=2), NAMES)
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_the_gradients_of_the_network_are_those_of_autograd(dropout):
+    shapes = shapes_of(7, 11, 4)
+    weights = initial_weights(shapes, np.random.default_rng(0))
+    weights += 0.1 * torch.randn(len(weights), generator=torch.Generator().manual_seed(0))
+    gradients = torch.zeros_like(weights)
+    branch = Branch(weights, gradients, shapes)
+    for rows in (9, 3):
+        inputs, slope, plain = torch.randn(rows, 7), torch.randn(rows, 4), weights.clone().requires_grad_()
+        mask = dropout_mask((rows, 11), dropout, np.random.default_rng(5)) if dropout else 1.0
+        first, first_bias, second, second_bias = layers_of(plain, shapes)
+        outputs = torch.tanh((torch.tanh(inputs @ first + first_bias) * mask) @ second + second_bias)
+        expected = torch.nn.functional.normalize(outputs)
+        (wanted,) = torch.autograd.grad(expected, plain, slope)
+        torch.testing.assert_close(branch.forward(inputs, dropout, np.random.default_rng(5)), expected.detach())
+        branch.backward(slope)
+        torch.testing.assert_close(gradients, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_are_glorots_and_dropout_leaves_out_its_share():
+    shapes = shapes_of(200, 300, 100)
+    first, first_bias, second, second_bias = layers_of(initial_weights(shapes, np.random.default_rng(0)), shapes)
+    for weights in (first, second):
+        assert weights.std().item() == pytest.approx(math.sqrt(2 / sum(weights.shape)), rel=0.02)
+    assert not first_bias.any() and not second_bias.any()
+    mask = dropout_mask((1000, 1000), 0.1, np.random.default_rng(0))
+    assert (mask == 0).float().mean().item() == pytest.approx(0.1, abs=0.001)
+    assert mask[mask > 0].unique().numel() == 1 and mask.mean().item() == pytest.approx(1.0, abs=0.001)
 
 
 def test_the_best_epochs_and_the_last_are_kept_and_the_first_of_equal_ones():
-    state = {"epoch": 0}
-    keeper = EpochKeeper(lambda: dict(state))
+    keeper = EpochKeeper(lambda: "state")
     for epoch, (quality, loss) in enumerate([(0.2, 3.0), (0.4, 2.0), (0.4, 1.0), (0.3, 1.0)], start=1):
-        state["epoch"] = epoch
         keeper.offer(epoch, map=quality, loss=loss)
-    assert keeper.epochs == {"last": 4, "map": 2, "loss": 3}
-    assert {name: kept["epoch"] for name, kept in keeper.kept.items()} == keeper.epochs
-    assert keeper.values == {"map": 0.4, "loss": 1.0}
-
-
-@pytest.mark.parametrize("values", [{"map": float("nan"), "loss": 1.0}, {"map": 0.1, "loss": float("inf")}])
-def test_divergence_is_named(values):
-    with pytest.raises(InputError, match="epoch 7"):
-        EpochKeeper(dict).offer(7, **values)
+    assert {name: (kept.epoch, kept.map) for name, kept in keeper.kept.items()} == {
+        **{"map": (2, 0.4), "loss": (3, 0.4), "last": (4, 0.3)}
+    }
+    with pytest.raises(InputError, match="training diverged: validation mAP is nan in epoch 7"):
+        keeper.offer(7, map=float("nan"), loss=1.0)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.types import Count, Positive, Strict
 from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
+
+INPUTS = {
+    "inputs as_stored": "inputs as stored",
+    "inputs standardise": "inputs standardised",
+    "inputs sqrt_standardise": "inputs √ and standardised",
+}
 
 
 class MethodSpec(Strict):
@@ -22,12 +28,15 @@ class MethodSpec(Strict):
             Settings that are not listed are said as they are written. Empty: ``called`` says it.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     title: ClassVar[str]
     iterative: ClassVar[bool] = False
     words: ClassVar[dict[str, str]] = {}
 
     method: str
-    inputs: Prepare | None = Field(default=None, description="of both modalities; null: as the scale says")
+    inputs: Prepare | None = None
+    """Inputs of both modalities; null: as the scale says."""
 
     @property
     def folder(self) -> str:
@@ -45,15 +54,11 @@ class MethodSpec(Strict):
         return ", ".join([self.called, *filter(None, said)])
 
     def _said(self, key: str, value: Any) -> str:
-        everyones = {"inputs as_stored": "inputs as stored", "inputs sqrt_standardise": "inputs √ and standardised"}
-        words = everyones | {"inputs standardise": "inputs standardised"} | self.words
-        shown = _shown(value)
-        if isinstance(value, bool):
-            shown = "yes" if value else "no"
-        pattern = words.get(f"{key} {shown}", words.get(key))
-        if pattern is None:
-            plain = key.replace("_", " ")
-            pattern = (plain if value else f"not {plain}") if isinstance(value, bool) else f"{plain} {{}}"
+        words = INPUTS | self.words
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _shown(value)
+        plain = key.replace("_", " ")
+        usual = {True: plain, False: f"not {plain}"}[value] if isinstance(value, bool) else f"{plain} {{}}"
+        pattern = words.get(f"{key} {shown}", words.get(key, usual))
         return pattern.replace("{}", shown.replace("_", " ").replace("+", ", "))
 
 
@@ -61,26 +66,21 @@ def _stated(spec: Strict) -> Iterator[tuple[str, Any]]:
     """Key and value of every setting that was stated, null left out."""
     for key in type(spec).model_fields:
         value: Any = getattr(spec, key)
-        if key == "method" or key not in spec.model_fields_set or value is None:
-            continue
-        if isinstance(value, Strict):
+        if isinstance(value, Strict) and key in spec.model_fields_set:
             yield from _stated(value)
-        else:
+        elif key != "method" and key in spec.model_fields_set and value is not None:
             yield key, value
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return "+".join(map(_shown, value))
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0")  # every digit: different values have different folders
-    return str(value)
+    # Every digit of a number: different values have different folders.
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _written(key: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return key if value else f"no_{key}"
-    return f"{key}={_shown(value)}"
+    return {True: key, False: f"no_{key}"}[value] if isinstance(value, bool) else f"{key}={_shown(value)}"
 
 
 class TripletNetwork(MethodSpec):
@@ -88,7 +88,7 @@ class TripletNetwork(MethodSpec):
 
     title = "triplets"
     iterative = True
-    words: ClassVar[dict[str, str]] = {
+    words: ClassVar = {
         "toward": "",
         "constant": "",
         "always": "",
@@ -119,26 +119,27 @@ class TripletNetwork(MethodSpec):
     }
     method: Literal["triplets"]
     loss: ScheduledMarginSpec = ScheduledMarginSpec()
-    margins: list[Positive] | None = Field(
-        default=None, min_length=1, description="fixed margins of which validation mAP chooses one, run by run"
-    )
-    learning_rate: Positive | None = Field(default=None, description="instead of the scale's")
-    hidden: Count | None = Field(default=None, description="instead of the scale's")
-    output: Count | None = Field(default=None, description="instead of the scale's")
+    margins: list[Positive] | None = Field(default=None, min_length=1)
+    """Fixed margins of which validation mAP chooses one, run by run."""
+    learning_rate: Positive | None = None
+    """Learning rate instead of the scale's."""
+    hidden: Count | None = None
+    """Width of the hidden layer instead of the scale's."""
+    output: Count | None = None
+    """Width of the subspace instead of the scale's."""
 
     @property
     def called(self) -> str:
         """``triplets, fixed margin``, ``triplets, scheduled adaptive margin``, ``triplets, schedule toward 0.3``."""
-        loss, tuned = self.loss, ""
-        if self.margins is not None:
-            tuned = f" tuned among {_shown(self.margins).replace('+', ', ')}"
+        loss, constant = self.loss, _shown(self.loss.constant)
+        tuned = "" if self.margins is None else f" tuned among {_shown(self.margins).replace('+', ', ')}"
         if loss.toward == "nothing":
             return f"{self.title}, fixed margin{tuned}"
-        toward = "adaptive" if loss.toward == "adaptive" else f"constant {_shown(loss.constant)}"
         if loss.always:
-            return f"{self.title}, {toward} margin from the first epoch" + (tuned and f", m{tuned}")
-        scheduled = "scheduled adaptive margin" if loss.toward == "adaptive" else f"schedule toward {toward}"
-        return f"{self.title}, {scheduled}" + (tuned and f", m{tuned}")
+            toward = "adaptive" if loss.toward == "adaptive" else f"constant {constant}"
+            return f"{self.title}, {toward} margin from the first epoch"
+        scheduled = "scheduled adaptive margin" if loss.toward == "adaptive" else f"schedule toward constant {constant}"
+        return f"{self.title}, {scheduled}"
 
     @model_validator(mode="after")
     def _margins_have_an_effect(self) -> TripletNetwork:
@@ -149,32 +150,21 @@ class TripletNetwork(MethodSpec):
         return self
 
 
-_DIMENSIONS = "of the subspace; fewer where the training documents have a lower rank"
-_COMPONENTS = (
-    "principal components of each modality that are kept first; null: all, but without a ridge at most a tenth of the "
-    "training documents, since with as many features as documents every correlation is 1"
-)
-
-
 class CCA(MethodSpec):
     """Canonical correlation analysis, with a ridge or without (cca-zoo)."""
 
     title = "CCA"
-    words: ClassVar[dict[str, str]] = {
-        "ridge": "ridge {}",
-        "weighted yes": "weighted by correlation",
-        "weighted no": "not weighted",
-    }
+    words: ClassVar = {"ridge": "ridge {}", "weighted yes": "weighted by correlation", "weighted no": "not weighted"}
     method: Literal["cca"]
-    dimensions: Count = Field(default=9, description=_DIMENSIONS)
-    ridge: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="c: covariances become (1 - c) of themselves and c of the identity, times their mean variance",
-    )
-    weighted: bool = Field(default=False, description="directions weighted by their correlation in training")
-    components: Count | None = Field(default=None, description=_COMPONENTS)
+    dimensions: Count = 9
+    """Dimensions of the subspace; fewer where the training documents have a lower rank."""
+    ridge: float = Field(default=0.0, ge=0, lt=1)
+    """C: covariances become (1 - c) of themselves and c of the identity, times their mean variance."""
+    weighted: bool = False
+    """Directions weighted by their correlation in training."""
+    components: Count | None = None
+    """Principal components of each modality that are kept first; null: all, but without a ridge at most a tenth of the
+    training documents, since with as many features as documents every correlation is 1."""
 
     @property
     def called(self) -> str:
@@ -186,17 +176,18 @@ class KCCA(MethodSpec):
     """Kernel CCA: ridge CCA of kernel principal components (scikit-learn, cca-zoo), radial basis functions."""
 
     title = "KCCA"
-    words: ClassVar[dict[str, str]] = {"gamma": "γ = {}", "documents": "kernels of {} documents"}
+    words: ClassVar = {"gamma": "γ = {}", "documents": "kernels of {} documents"}
     method: Literal["kcca"]
-    dimensions: Count = Field(default=9, description=_DIMENSIONS)
-    gamma: Positive | None = Field(
-        default=None, description="of exp(-gamma |x - y|²); null: 1 / (number of features x their mean variance)"
-    )
-    ridge: float = Field(default=0.1, gt=0, lt=1, description="as of CCA")
-    components: Count = Field(default=200, description="kernel principal components of each modality")
-    documents: Count = Field(
-        default=4000, description="the most training documents that kernel components are taken of, drawn by the seed"
-    )
+    dimensions: Count = 9
+    """Dimensions of the subspace; fewer where the training documents have a lower rank."""
+    gamma: Positive | None = None
+    """γ of exp(-gamma |x - y|²); null: 1 / (number of features x their mean variance)."""
+    ridge: float = Field(default=0.1, gt=0, lt=1)
+    """Ridge, as in CCA."""
+    components: Count = 200
+    """Kernel principal components of each modality."""
+    documents: Count = 4000
+    """The most training documents that kernel components are taken of, drawn by the seed."""
 
 
 class PLS(MethodSpec):
@@ -204,7 +195,8 @@ class PLS(MethodSpec):
 
     title = "PLS"
     method: Literal["pls"]
-    dimensions: Count = Field(default=9, description=_DIMENSIONS)
+    dimensions: Count = 9
+    """Dimensions of the subspace; fewer where the training documents have a lower rank."""
 
 
 class CFA(MethodSpec):
@@ -212,14 +204,15 @@ class CFA(MethodSpec):
 
     title = "CFA"
     method: Literal["cfa"]
-    dimensions: Count = Field(default=10, description="of the subspace; at most the features of either modality")
+    dimensions: Count = 10
+    """Dimensions of the subspace; at most the features of either modality."""
 
 
 class SemanticMatching(MethodSpec):
     """Posteriors of a classifier of each modality, compared by cosine (Rasiwasia et al., 2010)."""
 
     title = "semantic matching"
-    words: ClassVar[dict[str, str]] = {
+    words: ClassVar = {
         "classifier logistic": "logistic",
         "classifier mlp": "MLP",
         "strength": "C = {}",
@@ -229,23 +222,19 @@ class SemanticMatching(MethodSpec):
         "after_cca": "",
     }
     method: Literal["semantic_matching"]
-    classifier: Literal["logistic", "mlp"] = Field(
-        default="logistic",
-        description="multinomial logistic regression, or layers of 256 and 64 whose epochs a tenth of the training "
-        "documents decides (scikit-learn)",
-    )
-    strength: Positive | None = Field(
-        default=None,
-        description="C of the logistic regression, smaller is a stronger penalty; null: of 0.001, 0.01, 0.1 and 1 that "
-        "of the lowest log loss in a threefold cross-validation of the training documents, for each modality",
-    )
-    centre: Literal["nothing", "train", "gallery"] = Field(
-        default="nothing",
-        description="posteriors less their mean over training documents, or over the documents that are searched, "
-        "which reads unlabelled test documents",
-    )
-    after_cca: bool = Field(default=False, description="posteriors of CCA's directions: SCM")
-    dimensions: Count | None = Field(default=None, description="of that CCA; null: as many as there are")
+    classifier: Literal["logistic", "mlp"] = "logistic"
+    """Multinomial logistic regression, or layers of 256 and 64 whose epochs a tenth of the training documents decides
+    (scikit-learn)."""
+    strength: Positive | None = None
+    """C of the logistic regression, smaller is a stronger penalty; null: of 0.001, 0.01, 0.1 and 1 that of the lowest
+    log loss in a threefold cross-validation of the training documents, for each modality."""
+    centre: Literal["nothing", "train", "gallery"] = "nothing"
+    """Posteriors less their mean over training documents, or over the documents that are searched, which reads
+    unlabelled test documents."""
+    after_cca: bool = False
+    """Posteriors of CCA's directions: SCM."""
+    dimensions: Count | None = None
+    """Dimensions of that CCA; null: as many as there are."""
 
     @property
     def called(self) -> str:
@@ -265,9 +254,12 @@ class OtherNetwork(MethodSpec):
     """Networks of others, trained with Adam, whose epochs and widths may differ from the scale's."""
 
     iterative = True
-    learning_rate: Positive = Field(default=0.001, description="of Adam")
-    epochs: Count | None = Field(default=None, description="instead of the scale's")
-    hidden: Count | None = Field(default=None, description="instead of the scale's")
+    learning_rate: Positive = 0.001
+    """Learning rate of Adam."""
+    epochs: Count | None = None
+    """Epochs instead of the scale's."""
+    hidden: Count | None = None
+    """Width of the hidden layer instead of the scale's."""
 
     def training(self, scale: SubspaceTraining) -> SubspaceTraining:
         """The scale's settings with those that are given here instead."""
@@ -275,18 +267,18 @@ class OtherNetwork(MethodSpec):
         return scale.model_copy(update={key: value for key, value in own.items() if value is not None})
 
 
-_CODE = Field(default=None, description="width of the subspace instead of the scale's")
-
-
 class DeepCCA(OtherNetwork):
     """DCCA (Andrew et al., 2013), and DCCAE with its autoencoders (Wang et al., 2015)."""
 
     title = "DCCA"
-    words: ClassVar[dict[str, str]] = {"reconstruct": "reconstruction {}", "ridge": "ridge {}"}
+    words: ClassVar = {"reconstruct": "reconstruction {}", "ridge": "ridge {}"}
     method: Literal["dcca"]
-    dimensions: Count = Field(default=9, description="of the networks' outputs, which linear CCA makes the subspace of")
-    reconstruct: float = Field(default=0.0, ge=0, description="weight of the autoencoders' mean squared error: DCCAE")
-    ridge: Positive = Field(default=1e-3, description="added to the variances of a batch's outputs")
+    dimensions: Count = 9
+    """Width of the networks' outputs, which linear CCA makes the subspace of."""
+    reconstruct: float = Field(default=0.0, ge=0)
+    """Weight of the autoencoders' mean squared error: DCCAE."""
+    ridge: Positive = 1e-3
+    """Added to the variances of a batch's outputs."""
 
     @property
     def called(self) -> str:
@@ -298,24 +290,28 @@ class CorrelationAutoencoder(OtherNetwork):
     """Corr-AE: two autoencoders whose codes agree (Feng et al., 2014)."""
 
     title = "Corr-AE"
-    words: ClassVar[dict[str, str]] = {"share": "agreement {}"}
+    words: ClassVar = {"share": "agreement {}"}
     method: Literal["corr_ae"]
-    share: float = Field(
-        default=0.8, gt=0, lt=1, description="alpha: weight of the agreement of codes, 1 - alpha of reconstruction"
-    )
-    output: Count | None = _CODE
+    share: float = Field(default=0.8, gt=0, lt=1)
+    """Alpha: weight of the agreement of codes, 1 - alpha of reconstruction."""
+    output: Count | None = None
+    """Width of the subspace instead of the scale's."""
 
 
 class Adversarial(OtherNetwork):
     """ACMR-like: classes, triplets, and a modality classifier to deceive (after Wang et al., 2017)."""
 
     title = "ACMR-like"
-    words: ClassVar[dict[str, str]] = {"margin": "m = {}"}
+    words: ClassVar = {"margin": "m = {}"}
     method: Literal["acmr"]
-    adversary: float = Field(default=0.1, ge=0, description="weight of the modality classifier, reached by a schedule")
-    triplets: float = Field(default=1.0, ge=0, description="weight of the triplets beside the classes")
-    margin: Positive = Field(default=0.2, description="of the triplets")
-    output: Count | None = _CODE
+    adversary: float = Field(default=0.1, ge=0)
+    """Weight of the modality classifier, reached by a schedule."""
+    triplets: float = Field(default=1.0, ge=0)
+    """Weight of the triplets beside the classes."""
+    margin: Positive = 0.2
+    """Margin of the triplets."""
+    output: Count | None = None
+    """Width of the subspace instead of the scale's."""
 
 
 class RandomRanking(MethodSpec):

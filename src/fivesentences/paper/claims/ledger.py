@@ -27,8 +27,7 @@ from fivesentences.paper.claims.verdicts import (
     rank_correlation,
     verdict_of,
 )
-from fivesentences.paper.headline import kind_of
-from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.numbers.results import Measure, Results, kind_of
 from fivesentences.paper.text.names import unique
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.plan import Plan

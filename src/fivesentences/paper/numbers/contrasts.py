@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.metrics.crossed import CrossedDifference
-from fivesentences.study.expand import Contrast, SubspaceContrast
+from fivesentences.study.expand import Contrast, SubspaceContrast, SubspaceRow
 
 AnyContrast = TypeVar("AnyContrast", Contrast, SubspaceContrast)
 
@@ -78,7 +78,7 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
     made = [contrast for contrast in contrasts if contrast.is_made]
     if not made:
         return Contrasts()
-    in_categories = isinstance(made[0], SubspaceContrast)
+    in_categories = isinstance(made[0].a, SubspaceRow)
     found = read_contrasts(numbers[0], FORMAT_OF_CATEGORIES if in_categories else FORMAT)
     known = {
         _key(one["a"], one["b"], one.get("a_selection"), one.get("b_selection")): one for one in found["contrasts"]

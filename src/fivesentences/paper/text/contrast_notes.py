@@ -11,7 +11,7 @@ from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import FEW, training_in_words
 from fivesentences.paper.text.subspace_notes import epoch_of, place_of, same_epoch
 from fivesentences.study.exhibits import Summed
-from fivesentences.study.expand import Contrast, Row, SubspaceContrast
+from fivesentences.study.expand import Contrast, Row, SubspaceContrast, SubspaceRow
 from fivesentences.study.study import Study
 
 METRICS: dict[Summed, str] = {
@@ -40,9 +40,10 @@ def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
 
 def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str:
     """Word what both sides share: model, data and length of training; or documents, division and epoch."""
-    if isinstance(contrast, SubspaceContrast):
-        return ", ".join(filter(None, [place_of(contrast.a, study), same_epoch((contrast.a, contrast.b))]))
     a, b = contrast.a, contrast.b
+    if isinstance(a, SubspaceRow) and isinstance(b, SubspaceRow):
+        return ", ".join(filter(None, [place_of(a, study), same_epoch((a, b))]))
+    assert isinstance(a, Row) and isinstance(b, Row)  # both sides are of one kind
     dataset = study.label_of(a.role if a.dataset is None else a.dataset)
     played = "" if a.dataset in (None, a.role) else f" in the role of {study.label_of(a.role)}"
     parts = zip(_parts(a, study), _parts(b, study), strict=True)
@@ -52,13 +53,13 @@ def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str
 
 def sides_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> tuple[str, str]:
     """Name both sides by their loss or method, and by what else tells them apart."""
-    if isinstance(contrast, SubspaceContrast):
-        one, other = contrast.a, contrast.b
-        if same_epoch((one, other)) is not None:
-            return one.label, other.label
-        named = epoch_of(other) if one.method == other.method else f"{other.label}, {epoch_of(other)}"
-        return f"{one.label}{':' if one.method == other.method else ','} {epoch_of(one)}", named
     a, b = contrast.a, contrast.b
+    if isinstance(a, SubspaceRow) and isinstance(b, SubspaceRow):
+        if same_epoch((a, b)) is not None:
+            return a.label, b.label
+        alike = a.method == b.method
+        return f"{a.label}{':' if alike else ','} {epoch_of(a)}", f"{'' if alike else f'{b.label}, '}{epoch_of(b)}"
+    assert isinstance(a, Row) and isinstance(b, Row)  # both sides are of one kind
     parts = zip(_parts(a, study), _parts(b, study), strict=True)
     first, second = ([] if a.loss == b.loss else [loss_in_words(study, row.loss)] for row in (a, b))
     for ours, theirs in parts:

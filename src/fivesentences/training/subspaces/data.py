@@ -17,14 +17,16 @@ from fivesentences.losses.scheduled_margin import (
     ScheduledMarginSpec,
     different_category,
     distances,
+    extremes,
     feature_limits,
     feature_term,
+    limits_of,
 )
 
 # Distances of up to so many documents are kept, 400 MB each modality; those of more are computed batch by batch.
 KEPT = 10_000
 ROWS = 1024  # of a block of distances
-Pair = tuple[Tensor, Tensor]  # of images, of texts
+LimitsOfBoth = tuple[tuple[Limits, ...], tuple[Limits, ...]]
 
 
 def as_tensor(vectors: Vectors) -> Tensor:
@@ -59,7 +61,7 @@ class TrainingDocuments:
         return len(self.categories)
 
     @cached_property
-    def _distances(self) -> Pair:
+    def _distances(self) -> Both:
         return distances(self.images), distances(self.texts)
 
     def _blocks(self) -> Iterator[tuple[slice, Tensor, Tensor]]:
@@ -76,34 +78,24 @@ class TrainingDocuments:
 
     @cached_property
     def _extremes(self) -> dict[str, tuple[float, float, float]]:
-        """Lowest between two documents, highest, and highest of different category: of images, texts, and means."""
+        """Lowest distance, highest, and highest of different category: of images, of texts, of their means."""
         found: dict[str, list[tuple[float, float, float]]] = {"image": [], "text": [], "mean": []}
         for rows, image, text in self._blocks():
             different = different_category(self.categories[rows], self.categories)
             for name, one in (("image", image), ("text", text), ("mean", (image + text) / 2)):
-                others = one.clone()
-                others[:, rows].fill_diagonal_(torch.inf)
-                cross = float(one[different].max()) if different.any() else 0.0
-                found[name].append((float(others.min()), float(one.max()), cross))
+                found[name].append(extremes(one, different, rows.start))
         ends = {name: list(zip(*values, strict=True)) for name, values in found.items()}
         return {name: (min(low), max(high), max(cross)) for name, (low, high, cross) in ends.items()}
 
-    def _limits(self, norm: FeatureNorm, *names: str) -> tuple[Limits, ...]:
-        found = []
-        for name in names:
-            low, high, cross = self._extremes[name]
-            minimum = low if norm.endswith("minmax") and len(self) > 1 else 0.0
-            found.append(Limits(minimum, cross if norm == "max_cross" else high))
-        return tuple(found)
-
-    def corpus_limits(self, spec: ScheduledMarginSpec) -> tuple[tuple[Limits, ...], tuple[Limits, ...]]:
+    def corpus_limits(self, spec: ScheduledMarginSpec) -> LimitsOfBoth:
         """Limits over all training documents for each direction, as ``feature_limits`` of all distances."""
-        norm = spec.feature_norm
+        by_modality = spec.feature_norm.startswith("modality")
         if spec.anchor == "both":
-            one = self._limits(norm, *(("image", "text") if norm.startswith("modality") else ("mean",)))
-            return one, one
-        twice = 2 if norm.startswith("modality") else 1
-        return self._limits(norm, *["image"] * twice), self._limits(norm, *["text"] * twice)
+            sides = [["image", "text"] if by_modality else ["mean"]] * 2
+        else:
+            sides = [["image"] * (1 + by_modality), ["text"] * (1 + by_modality)]
+        first, second = (tuple(limits_of(spec.feature_norm, *self._extremes[name]) for name in side) for side in sides)
+        return first, second
 
     def batch_term(self, rows: Tensor, spec: ScheduledMarginSpec) -> Both:
         """The feature term ``[a, n]`` of the documents of a batch, for images and for texts as anchors.
@@ -112,16 +104,16 @@ class TrainingDocuments:
             rows: ``[B]`` documents.
             spec: Which reading of eq. 8.
         """
-        if spec.feature_scope == "corpus" and self._kept:
+        whole = spec.feature_scope == "corpus"
+        if whole and self._kept:
             first, second = self._whole_terms(spec)
-            term = among(first, rows)
-            return term, term if second is first else among(second, rows)
+            term = _among(first, rows)
+            return term, term if second is first else _among(second, rows)
         if self._kept:
-            image, text = (among(whole, rows) for whole in self._distances)
+            image, text = (_among(one, rows) for one in self._distances)
         else:
             image, text = distances(self.images[rows]), distances(self.texts[rows])
-        limits = self.corpus_limits(spec) if spec.feature_scope == "corpus" else None
-        return terms_of(image, text, spec, self.categories[rows], limits)
+        return terms_of(image, text, spec, self.categories[rows], self.corpus_limits(spec) if whole else None)
 
     def _whole_terms(self, spec: ScheduledMarginSpec) -> Both:
         key = spec.feature_norm, spec.anchor
@@ -143,17 +135,13 @@ class TrainingDocuments:
         return total / (self.counts[:, None] * self.counts).clamp(min=1)
 
 
-def among(matrix: Tensor, rows: Tensor) -> Tensor:
+def _among(matrix: Tensor, rows: Tensor) -> Tensor:
     """Some rows of a matrix, and the same columns."""
     return matrix.index_select(0, rows).index_select(1, rows)
 
 
 def terms_of(
-    image: Tensor,
-    text: Tensor,
-    spec: ScheduledMarginSpec,
-    categories: Tensor,
-    limits: tuple[tuple[Limits, ...], tuple[Limits, ...]] | None,
+    image: Tensor, text: Tensor, spec: ScheduledMarginSpec, categories: Tensor, limits: LimitsOfBoth | None
 ) -> Both:
     """Feature terms of some distances, for images and for texts as anchors; one tensor twice where they are equal.
 
@@ -161,17 +149,16 @@ def terms_of(
         image: ``[a, n]`` distances of images.
         text: ``[a, n]`` distances of texts.
         spec: Which reading of eq. 8.
-        categories: ``[a]`` of the documents, if limits are not given.
-        limits: Of each direction; None: those of these distances.
+        categories: ``[a]`` categories of the documents, if limits are not given.
+        limits: Limits of each direction; None: those of these distances.
     """
-    modalities = ((image, text), (image, text)) if spec.anchor == "both" else ((image, image), (text, text))
+    sides = [(image, text)] if spec.anchor == "both" else [(image, image), (text, text)]
     if limits is None:
         different = different_category(categories)
-        of_first, of_second = (feature_limits(*pair, spec.feature_norm, different) for pair in modalities)
+        found = [feature_term(*side, feature_limits(*side, spec.feature_norm, different)) for side in sides]
     else:
-        of_first, of_second = limits
-    first = feature_term(*modalities[0], of_first)
-    return first, first if spec.anchor == "both" else feature_term(*modalities[1], of_second)
+        found = [feature_term(*side, of_side) for side, of_side in zip(sides, limits, strict=False)]
+    return found[0], found[-1]
 
 
 _last: tuple[Inputs, TrainingDocuments] | None = None

@@ -1,23 +1,29 @@
-"""What fitting a method gives, and which epochs' weights are kept of one that has epochs."""
+"""Every method of category retrieval, fitted by its settings; and which epochs' weights are kept."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple
 
-from fivesentences.config.documents import SELECTIONS, Selection
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.config.documents import Selection
 from fivesentences.errors import InputError
-from fivesentences.models.subspaces.projection import Projector
+from fivesentences.metrics.category import category_map
+from fivesentences.models.subspaces.closed_forms import Projector, Vectors
 
-State = TypeVar("State")
-# Rows of a table: numbers or words by column.
-Row = dict[str, Any]
+Row = dict[str, Any]  # of a table: numbers or words by column
+# Called after every epoch with a few words, such as "loss 1.93"; shown after the progress bar.
+Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Fit:
+def silent(note: str) -> None:
+    """A ``Progress`` that shows nothing."""
+
+
+class Fit(NamedTuple):
     """A fitted method.
 
     Attributes:
@@ -27,34 +33,35 @@ class Fit:
     """
 
     projectors: Mapping[Selection, Projector]
-    history: list[Row] = field(default_factory=list)
-    category_margins: list[Row] = field(default_factory=list)
+    history: list[Row]
+    category_margins: list[Row]
 
 
-class EpochKeeper(Generic[State]):
+class Kept(NamedTuple):
+    """The state of an epoch, its validation mAP, and the score by which it was kept."""
+
+    epoch: int
+    state: Any
+    map: float
+    score: float
+
+
+class EpochKeeper:
     """Keeps the state of the best epoch by validation mAP, of the best by validation loss, and of the last.
 
     Of equally good epochs the first is kept. Call ``offer`` after every epoch that was validated; the last epoch must
     be one of them.
 
-        keeper = EpochKeeper(lambda: {name: value.clone() for name, value in network.state_dict().items()})
-        keeper.offer(epoch, map=0.27, loss=1.9)
-        keeper.kept["map"], keeper.epochs["map"]
-
     Args:
-        snapshot: Returns a copy of the current state; it is called once for each epoch that is kept for any reason.
+        snapshot: Returns a copy of the current state.
 
     Attributes:
-        kept: State by selection.
-        epochs: Epoch by selection.
-        values: The validation value of the epochs kept for ``map`` and ``loss``.
+        kept: What is kept for each selection.
     """
 
-    def __init__(self, snapshot: Callable[[], State]):
+    def __init__(self, snapshot: Callable[[], Any]):
         self._snapshot = snapshot
-        self.kept: dict[Selection, State] = {}
-        self.epochs: dict[Selection, int] = {}
-        self.values: dict[Selection, float] = {}
+        self.kept: dict[Selection, Kept] = {}
 
     def offer(self, epoch: int, *, map: float, loss: float) -> None:
         """Keep the current state as the last one, and as the best where it is better than all before.
@@ -69,28 +76,14 @@ class EpochKeeper(Generic[State]):
         """
         for name, value in (("mAP", map), ("loss", loss)):
             if not math.isfinite(value):
-                raise InputError(
-                    f"training diverged: the validation {name} of epoch {epoch} is {value}; lower the learning rate."
-                )
-        better: list[Selection] = ["last"]
-        if "map" not in self.values or map > self.values["map"]:
-            better.append("map")
-            self.values["map"] = map
-        if "loss" not in self.values or loss < self.values["loss"]:
-            better.append("loss")
-            self.values["loss"] = loss
+                raise InputError(f"training diverged: validation {name} is {value} in epoch {epoch}; lower the rate.")
         state = self._snapshot()
-        for selection in better:
-            self.kept[selection], self.epochs[selection] = state, epoch
-
-    def projectors(self, projector_of: Callable[[State], Projector]) -> dict[Selection, Projector]:
-        """The kept states as fitted methods, in the order of ``SELECTIONS``."""
-        return {selection: projector_of(self.kept[selection]) for selection in SELECTIONS if selection in self.kept}
+        scores: dict[Selection, float] = {"map": map, "loss": -loss, "last": epoch}
+        for selection, score in scores.items():
+            if selection not in self.kept or score > self.kept[selection].score:
+                self.kept[selection] = Kept(epoch, state, map, score)
 
 
-# Called after every epoch with a few words, such as "loss 1.93"; shown after the progress bar.
-Progress = Callable[[str], None]
-
-
-def silent(note: str) -> None:
-    """A ``Progress`` that shows nothing."""
+def mean_map(similarity: Vectors, labels: NDArray[np.int64]) -> float:
+    """mAP of ``[documents, documents]``, the mean of both directions."""
+    return sum(category_map(similarity, labels, labels, direction) for direction in ("i2t", "t2i")) / 2

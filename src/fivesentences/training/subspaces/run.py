@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from fivesentences.arrays import read_npy
-from fivesentences.config.documents import SELECTIONS, Selection
+from fivesentences.config.documents import SELECTIONS, Selection, SubspaceTraining
 from fivesentences.console import Bar
 from fivesentences.corpus.divisions import read_division
-from fivesentences.corpus.documents import Documents, read_documents
+from fivesentences.corpus.documents import read_documents
 from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Vectors, inputs_of
-from fivesentences.models.subspaces.projection import Projector
-from fivesentences.models.subspaces.specs import TripletNetwork
+from fivesentences.models.subspaces.closed_forms import Projector, fit_closed_form
+from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.runs import PlacedRun, SubspaceRun
-from fivesentences.training.fingerprint import SETTINGS, begin, code_of, content_of, finish, finished_outputs
-from fivesentences.training.jobs import Hashes, Stop, Task, train_tasks
+from fivesentences.training.fingerprint import code_of, fingerprint
+from fivesentences.training.jobs import Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible
-from fivesentences.training.subspaces.fit import Fit, Row
-from fivesentences.training.subspaces.fitting import fit, rounds
+from fivesentences.training.subspaces.fit import Fit, Progress, Row, silent
+from fivesentences.training.subspaces.networks import networks_of, seeded, train_module
+from fivesentences.training.subspaces.triplets import CATEGORY_MARGINS, fit_triplets
 
 # Code that affects these runs.
 CODE = (
@@ -39,6 +39,48 @@ LIBRARIES = ("fivesentences", "torch", "numpy", "scikit-learn", "cca-zoo")
 STATED, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"
 # The first columns of a history; methods may add others.
 HISTORY_COLUMNS = ("epoch", "learning_rate", "loss", "validation_loss", "validation_map", "alpha", "mean_margin")
+
+
+def fit(
+    spec: AnyMethod,
+    train: Inputs,
+    validation: Inputs,
+    seed: int,
+    training: SubspaceTraining,
+    category_names: Sequence[str],
+    progress: Progress = silent,
+) -> Fit:
+    """Fit a method to training documents; validation documents choose epochs, and margins where several are given.
+
+    Args:
+        spec: The method.
+        train: Training documents.
+        validation: Validation documents.
+        seed: Seed of everything that is random.
+        training: How networks are trained.
+        category_names: Names of the categories 0 to C - 1.
+        progress: Called as often as ``rounds`` says.
+
+    Raises:
+        InputError: If training diverges, or the documents do not fit the method.
+    """
+    if isinstance(spec, TripletNetwork):
+        return fit_triplets(spec, train, validation, seed, training, category_names, progress)
+    if isinstance(spec, OtherNetwork):
+        training = spec.training(training)
+        with seeded(seed, 0):
+            networks = networks_of(spec, train, validation, training)
+        return train_module(networks, train, validation, seed, training, spec.learning_rate, progress)
+    projector = fit_closed_form(spec, train, seed)
+    progress("")
+    return Fit({"last": projector}, [], [])
+
+
+def rounds(spec: AnyMethod, training: SubspaceTraining) -> int:
+    """Return how often ``fit`` reports progress: after each epoch, or once."""
+    if isinstance(spec, OtherNetwork):
+        return spec.training(training).epochs
+    return training.epochs * len(spec.margins or [None]) if isinstance(spec, TripletNetwork) else 1
 
 
 def outputs_of_run(run: SubspaceRun) -> tuple[str, ...]:
@@ -71,74 +113,43 @@ def train_subspaces(
         InputErrors: If runs failed, one sentence each; all the others have been trained by then.
         Stopped: If a signal asked to end.
     """
-    shared = _Shared(documents, image, text)
+    last: tuple[Any, Any, tuple[Inputs, Inputs, Inputs]] | None = None
+
+    def inputs(placed: PlacedRun) -> tuple[Sequence[str], tuple[Inputs, Inputs, Inputs]]:
+        """Names of categories; training, validation and test: the same objects for runs that read the same."""
+        nonlocal last
+        run = placed.run
+        prepare = run.method.inputs or run.image, run.method.inputs or run.text
+        key = placed.division, prepare, run.words
+        if last is None or last[0] != key:
+            read = read_documents(documents) if last is None else last[1]
+            images, texts = read_npy(image), None if text is None else read_npy(text)
+            division = read_division(placed.division, read)
+            last = key, read, inputs_of(read, images, texts, division, *prepare, run.words)
+        return last[1].category_names, last[2]
 
     def task(placed: PlacedRun) -> Task:
-        run, folder, names = placed.run, placed.folder, outputs_of_run(placed.run)
+        run = placed.run
 
-        def made_from() -> dict[str, str]:
-            return _fingerprint(placed, documents, image, text)
-
-        def train(label: str, stop: Stop) -> Hashes:
-            train, validation, test = shared.inputs(placed)
+        def fit_and_project(label: str, stop: Stop, made_from: Mapping[str, str]) -> Callable[[], None]:
+            names, (train, validation, test) = inputs(placed)
             with one_thread(), Bar(label, rounds(run.method, run.training)) as bar:
                 fitted = fit(
-                    *(run.method, train, validation, run.seed, run.training, shared.read[0].category_names),
+                    *(run.method, train, validation, run.seed, run.training, names),
                     progress=lambda note: bar.advance(note=note),
                 )
                 vectors = _vectors(fitted.projectors, test)
-            begin(folder)
-            _write(placed, fitted, vectors)
-            return finish(folder, made_from(), names)
+            return lambda: _write(placed, fitted, vectors)
 
-        return Task(run.name, folder, lambda: finished_outputs(folder, made_from(), names, SubspaceRun), train)
+        files = {"the documents": documents, "the image vectors": image, "the division": placed.division}
+        files |= {} if text is None else {"the text vectors": text}
+
+        def made_from() -> dict[str, str]:
+            return fingerprint(run, files, code_of(CODE), torch.device("cpu"), LIBRARIES)
+
+        return Task(run, placed.folder, outputs_of_run(run), made_from, fit_and_project)
 
     train_tasks(map(task, runs), record)
-
-
-def _fingerprint(placed: PlacedRun, documents: Path, image: Path, text: Path | None) -> dict[str, str]:
-    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence."""
-    files = {"the documents": documents, "the image vectors": image, "the division": placed.division}
-    if text is not None:
-        files["the text vectors"] = text
-    found = {what: content_of(path) for what, path in files.items()}
-    found[SETTINGS] = placed.run.model_dump_json()
-    found["the code of fivesentences"] = code_of(CODE)
-    for library in LIBRARIES:
-        try:
-            found[f"the version of {library}"] = version(library)
-        except PackageNotFoundError:  # an extra: what needs it says so
-            found[f"the version of {library}"] = "not installed"
-    found["the device"] = f"cpu {platform.machine()}"
-    return found
-
-
-class _Shared:
-    """Documents, and the inputs of the last runs, which runs of the same division and settings share."""
-
-    def __init__(self, documents: Path, image: Path, text: Path | None):
-        self._files = documents, image, text
-        self._read: tuple[Documents, Vectors, Vectors | None] | None = None
-        self._last: tuple[object, tuple[Inputs, Inputs, Inputs]] | None = None
-
-    @property
-    def read(self) -> tuple[Documents, Vectors, Vectors | None]:
-        """What the files hold; read when a run is not finished yet."""
-        if self._read is None:
-            documents, image, text = self._files
-            self._read = read_documents(documents), read_npy(image), None if text is None else read_npy(text)
-        return self._read
-
-    def inputs(self, placed: PlacedRun) -> tuple[Inputs, Inputs, Inputs]:
-        """Training, validation and test documents: the same objects for runs that read the same."""
-        run = placed.run
-        image, text = run.method.inputs or run.image, run.method.inputs or run.text
-        key = placed.division, image, text, run.words
-        if self._last is None or self._last[0] != key:
-            documents, images, texts = self.read
-            division = read_division(placed.division, documents)
-            self._last = key, inputs_of(documents, images, texts, division, image, text, run.words)
-        return self._last[1]
 
 
 @contextmanager
@@ -172,7 +183,7 @@ def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> No
         np.savez(temporary, **vectors)  # type: ignore[arg-type]
     _write_rows(folder / HISTORY, fitted.history, HISTORY_COLUMNS)
     if MARGINS in outputs_of_run(placed.run):
-        _write_rows(folder / MARGINS, fitted.category_margins, ("epoch", "anchor", "negative", "mean_margin", "pairs"))
+        _write_rows(folder / MARGINS, fitted.category_margins, CATEGORY_MARGINS[:-1])
     else:
         (folder / MARGINS).unlink(missing_ok=True)  # of an earlier run in this folder
 

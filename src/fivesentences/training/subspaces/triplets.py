@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,11 +11,10 @@ from torch import Tensor
 
 from fivesentences.config.documents import SELECTIONS, Selection, SubspaceTraining
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.features.document_inputs import Inputs, Vectors
 from fivesentences.losses.scheduled_margin import (
     ScheduledAdaptiveMargin,
     ScheduledMarginSpec,
-    all_negatives,
     centroid_term,
     centroids,
     different_category,
@@ -25,28 +22,139 @@ from fivesentences.losses.scheduled_margin import (
     hinges_of,
     unit,
 )
-from fivesentences.metrics.category import category_map
-from fivesentences.models.subspaces.projection import Projector
+from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents
-from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, silent
-from fivesentences.training.subspaces.network import (
-    Branch,
-    NesterovSGD,
-    NetworkProjector,
-    Widths,
-    initial_weights,
-    outputs_of,
-)
+from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, mean_map, silent
 
 # What random numbers are for; each purpose has a stream of its own, so that methods of one seed begin with the same
 # weights and see the same batches and the same dropout, whatever else their margins draw.
 PURPOSES = ("weights", "order", "dropout", "margin", "validation")
+CATEGORY_MARGINS = ("epoch", "anchor", "negative", "mean_margin", "pairs", "margin")
+ROWS = 512  # that are projected at once where nothing is trained: hidden layers of so many stay in the cache
+LEVELS = 1 << 16  # of the random numbers of dropout, two bytes each
+SHORTEST = 1e-12  # an output's length is at least that before it divides
+Shapes = list[tuple[int, ...]]
+Layers = list[Tensor]  # of a network: first layer [inputs, hidden], its bias, second [hidden, outputs], its bias
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
     """The random numbers of a run for one of ``PURPOSES``."""
     return np.random.default_rng([seed, PURPOSES.index(purpose)])
+
+
+# --- the network of one modality: tanh, dropout, tanh, L2 norm (section 3.5) ------------------------------------
+
+
+def shapes_of(inputs: int, hidden: int, outputs: int) -> Shapes:
+    """Shapes of the ``Layers`` of a network."""
+    return [(inputs, hidden), (hidden,), (hidden, outputs), (outputs,)]
+
+
+def initial_weights(shapes: Shapes, generator: np.random.Generator) -> Tensor:
+    """Weights as Keras begins with: Glorot and Bengio's (2010) uniform distribution for layers, zeros for biases.
+
+    The paper does not say how; it is the default of the library that its other settings point to. All layers are in one
+    vector, so that a step is three passes over it.
+    """
+    parts = []
+    for shape in shapes:
+        end = math.sqrt(6.0 / sum(shape)) if len(shape) > 1 else 0.0
+        parts.append(generator.uniform(-end, end, shape) if end else np.zeros(shape))
+    return torch.from_numpy(np.concatenate([part.ravel() for part in parts]).astype(np.float32))
+
+
+def layers_of(weights: Tensor, shapes: Shapes) -> Layers:
+    """The layers in a vector of weights, as views."""
+    parts = torch.split(weights, [math.prod(shape) for shape in shapes])
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def dropout_mask(shape: Sequence[int], share: float, generator: np.random.Generator) -> Tensor:
+    """Draw a float32 mask with 0 for about ``share`` of its entries and ``1 / (1 - share)`` for the others.
+
+    Two random bytes decide each entry, which costs a quarter of a random float; ``share`` is met within 1 / 65536.
+    """
+    entries, dropped = math.prod(shape), round(share * LEVELS)
+    words = generator.integers(0, 1 << 64, -(-entries // 4), dtype=np.uint64)  # four entries each
+    drawn = torch.from_numpy(words.view(np.int16))[:entries].view(*shape)
+    return (drawn >= dropped - LEVELS // 2).float().mul_(LEVELS / (LEVELS - dropped))
+
+
+class Branch:
+    """The network of one modality, with its gradients written out.
+
+    Two layers are little arithmetic, of which autograd would be a fifth; a test compares the gradients with autograd's.
+
+    Args:
+        weights: Changed in place by training.
+        gradients: Vector of the same size, which ``backward`` fills.
+        shapes: See ``shapes_of``.
+    """
+
+    def __init__(self, weights: Tensor, gradients: Tensor, shapes: Shapes):
+        self.layers, self._slopes = layers_of(weights, shapes), layers_of(gradients, shapes)
+
+    def forward(self, inputs: Tensor, dropout: float, generator: np.random.Generator) -> Tensor:
+        """``[rows, inputs]`` -> ``[rows, outputs]`` vectors of length 1 in training.
+
+        Args:
+            inputs: The rows.
+            dropout: Share of hidden units that are left out.
+            generator: Draws which ones.
+        """
+        first, first_bias, second, second_bias = self.layers
+        self._inputs, self._hidden = inputs, torch.addmm(first_bias, inputs, first).tanh_()
+        self._mask = dropout_mask(self._hidden.shape, dropout, generator) if dropout else None
+        self._kept = self._hidden if self._mask is None else self._hidden * self._mask
+        self._outputs = torch.addmm(second_bias, self._kept, second).tanh_()
+        self._lengths = torch.linalg.vector_norm(self._outputs, dim=1, keepdim=True).clamp_(min=SHORTEST)
+        units: Tensor = self._outputs / self._lengths
+        self._units = units
+        return units
+
+    def backward(self, slope: Tensor) -> None:
+        """Fill ``gradients``, given ``[rows, outputs]`` gradients of the loss by what ``forward`` returned."""
+        to_first, to_first_bias, to_second, to_second_bias = self._slopes
+        slope = slope.addcmul(self._units, (slope * self._units).sum(1, keepdim=True), value=-1).div_(self._lengths)
+        slope = torch.ops.aten.tanh_backward(slope, self._outputs)
+        torch.mm(self._kept.T, slope, out=to_second)
+        torch.sum(slope, 0, out=to_second_bias)
+        slope = torch.mm(slope, self.layers[2].T)
+        slope = torch.ops.aten.tanh_backward(slope if self._mask is None else slope.mul_(self._mask), self._hidden)
+        torch.mm(self._inputs.T, slope, out=to_first)
+        torch.sum(slope, 0, out=to_first_bias)
+
+
+def outputs_of(layers: Layers, inputs: Tensor) -> Tensor:
+    """``[documents, outputs]`` outputs before the L2 norm, without dropout, some rows at a time."""
+    hidden = (torch.addmm(layers[1], part, layers[0]).tanh_() for part in torch.split(inputs, ROWS))
+    return torch.cat([torch.addmm(layers[3], part, layers[2]) for part in hidden]).tanh_()
+
+
+def nesterov_step(weights: Tensor, gradients: Tensor, velocity: Tensor, rate: float, momentum: float) -> None:
+    """Move weights against their gradients by stochastic gradient descent with Nesterov momentum.
+
+    The velocity v becomes ``momentum v + g``, and a weight moves by ``-rate (g + momentum v)``, as in torch; so it is
+    in Keras, whose velocity holds the rate, but for the change of the rate from step to step.
+    """
+    torch.add(gradients, velocity, alpha=momentum, out=velocity)
+    weights.sub_(gradients, alpha=rate).sub_(velocity, alpha=rate * momentum)
+
+
+def network_projector(weights: Tensor, shapes: Shapes) -> Projector:
+    """Both trained networks as a fitted method: vectors of length 1, float32."""
+    layers = layers_of(weights, shapes)
+
+    def projected(of_modality: Layers, vectors: Vectors) -> Vectors:
+        outputs = outputs_of(of_modality, as_tensor(vectors))
+        result: Vectors = outputs.div_(outputs.norm(dim=1, keepdim=True).clamp_(min=SHORTEST)).numpy()
+        return result
+
+    return lambda images, texts: (projected(layers[:4], images), projected(layers[4:], texts))
+
+
+# --- training -----------------------------------------------------------------------------------------------------
 
 
 def fit_triplets(
@@ -67,7 +175,7 @@ def fit_triplets(
         spec: The method.
         train: Training documents.
         validation: Validation documents.
-        seed: Of the weights, the order of documents, dropout, and random negatives.
+        seed: Seed of the weights, the order of documents, dropout, and random negatives.
         training: Epochs, batches and rates; ``spec`` may override some.
         category_names: Names of the categories 0 to C - 1.
         progress: Called after every epoch.
@@ -83,36 +191,23 @@ def fit_triplets(
         InputError: If training diverges, or there are fewer than two training documents.
     """
     if len(train) < 2 or not len(validation):
-        raise InputError(
-            f"there are {len(train)} documents to train and {len(validation)} to validate; 2 and 1 are the least."
-        )
+        raise InputError(f"there are {len(train)} documents to train and {len(validation)} to validate; give 2 and 1.")
     documents = training_documents(train, len(category_names))
     fits = []
     for margin in spec.margins or [spec.loss.margin]:
         loss = spec.loss.model_copy(update={"margin": margin})
-        fits.append(_TripletTraining(spec, loss, documents, validation, seed, training).fit(category_names, progress))
+        fits.append(_TripletTraining(spec, loss, documents, validation, seed, training))
+        fits[-1].fit(category_names, progress)
     projectors: dict[Selection, Projector] = {}
     for selection in SELECTIONS:
-        best = max(fits, key=lambda one: one.maps[selection])  # the first of equal ones
-        projectors[selection] = best.projectors[selection]
-        row = best.history[best.epochs[selection] - 1]
+        best = max(fits, key=lambda one: one.keeper.kept[selection].map)  # the first of equal ones
+        kept = best.keeper.kept[selection]
+        projectors[selection] = network_projector(kept.state, best.shapes)
+        row = best.history[kept.epoch - 1]
         row["selected"] = f"{row['selected']} {selection}".strip()
     return Fit(
-        projectors,
-        [row for one in fits for row in one.history],
-        [row for one in fits for row in one.category_margins],
+        projectors, [row for one in fits for row in one.history], [row for one in fits for row in one.category_margins]
     )
-
-
-@dataclass(frozen=True)
-class _OneMargin:
-    """What training with one margin gave: projectors, the epoch of each and its validation mAP, and rows."""
-
-    projectors: dict[Selection, Projector]
-    epochs: dict[Selection, int]
-    maps: dict[Selection, float]
-    history: list[Row]
-    category_margins: list[Row]
 
 
 class _TripletTraining:
@@ -125,33 +220,38 @@ class _TripletTraining:
         seed: int,
         training: SubspaceTraining,
     ):
-        self.documents, self.loss_spec, self.seed, self.training = documents, loss, seed, training
+        self.documents, self.spec, self.seed, self.training = documents, loss, seed, training
         self.rate = spec.learning_rate or training.learning_rate
         hidden, output = spec.hidden or training.hidden, spec.output or training.output
-        self.widths = tuple(Widths(one.shape[1], hidden, output) for one in (documents.images, documents.texts))
-        generator = random_stream(seed, "weights")
-        self.weights = torch.cat([initial_weights(widths, generator) for widths in self.widths])
-        gradients = torch.zeros_like(self.weights)
-        sizes = [widths.size for widths in self.widths]
+        parts = [shapes_of(one.shape[1], hidden, output) for one in (documents.images, documents.texts)]
+        self.shapes = parts[0] + parts[1]
+        self.weights = initial_weights(self.shapes, random_stream(seed, "weights"))
+        self.gradients, self.velocity = torch.zeros_like(self.weights), torch.zeros_like(self.weights)
+        sizes = [sum(map(math.prod, part)) for part in parts]
         self.image, self.text = (
-            Branch(widths, weights, slopes)
-            for widths, weights, slopes in zip(
-                self.widths, torch.split(self.weights, sizes), torch.split(gradients, sizes), strict=True
-            )
+            Branch(*part)
+            for part in zip(torch.split(self.weights, sizes), torch.split(self.gradients, sizes), parts, strict=True)
         )
-        self.sgd = NesterovSGD(self.weights, gradients, training.momentum)
         of_margin = int(random_stream(seed, "margin").integers(2**31))
         self.margin = ScheduledAdaptiveMargin(training.epochs, of_margin, **loss.model_dump(exclude_unset=True))
-        self.validation = _Validation(validation, documents, loss, seed)
         self.mean_terms = documents.mean_terms(loss) if loss.reads_features else None
+        # [C, C] how many pairs of training documents two different categories have
+        self.pairs = (documents.counts[:, None] * documents.counts).fill_diagonal_(0)
         self.steps = 0
+        self.keeper = EpochKeeper(self.weights.clone)
+        self.history: list[Row] = []
+        self.category_margins: list[Row] = []
+        self.held_out = as_tensor(validation.images), as_tensor(validation.texts)
+        self.held_out_categories = torch.from_numpy(np.ascontiguousarray(validation.categories, dtype=np.int64))
+        self.held_out_features = None
+        if loss.reads_features:
+            limits = documents.corpus_limits(loss) if loss.feature_scope == "corpus" else None
+            image, text = (distances(one) for one in self.held_out)
+            self.held_out_features = terms_of(image, text, loss, self.held_out_categories, limits)
 
-    def fit(self, category_names: Sequence[str], progress: Progress) -> _OneMargin:
+    def fit(self, category_names: Sequence[str], progress: Progress) -> None:
         """Train all epochs."""
         order, dropout = random_stream(self.seed, "order"), random_stream(self.seed, "dropout")
-        keeper = EpochKeeper(self.weights.clone)
-        history: list[Row] = []
-        category_margins: list[Row] = []
         clusters = self.clusters()
         for epoch in range(1, self.training.epochs + 1):
             means = self.mean_margins(epoch, clusters)
@@ -163,146 +263,89 @@ class _TripletTraining:
                 "loss": loss,
                 "validation_loss": None,
                 "validation_map": None,
-                "alpha": self.loss_spec.alpha(epoch, self.training.epochs),
+                "alpha": self.spec.alpha(epoch, self.training.epochs),
                 "mean_margin": self.mean_of_pairs(means),
-                "margin": self.loss_spec.margin,
+                "margin": self.spec.margin,
                 "selected": "",
             }
-            history.append(row)
-            last = epoch == self.training.epochs
-            if last or epoch % self.training.validate_every == 0:
-                outputs = [outputs_of(*branch, inputs) for branch, inputs in self.branches(self.validation.inputs)]
-                found = self.validation.scores(self.margin, epoch, unit(outputs[0]), unit(outputs[1]), clusters)
-                row["validation_loss"], row["validation_map"] = found
-                keeper.offer(epoch, map=found[1], loss=found[0])
-                if self.loss_spec.toward != "nothing":
-                    category_margins += self.category_rows(epoch, means, category_names)
+            self.history.append(row)
+            if epoch == self.training.epochs or epoch % self.training.validate_every == 0:
+                row["validation_loss"], row["validation_map"] = self.validate(epoch, clusters)
+                self.keeper.offer(epoch, map=row["validation_map"], loss=row["validation_loss"])
+                if self.spec.toward != "nothing":
+                    for a, n in self.pairs.nonzero().tolist():
+                        of_pair = float(means[a, n]), int(self.pairs[a, n]), self.spec.margin
+                        values = epoch, category_names[a], category_names[n], *of_pair
+                        self.category_margins.append(dict(zip(CATEGORY_MARGINS, values, strict=True)))
             progress(f"loss {loss:.4g}")
-        maps = {selection: history[epoch - 1]["validation_map"] for selection, epoch in keeper.epochs.items()}
-        return _OneMargin(keeper.projectors(self.projector), keeper.epochs, maps, history, category_margins)
 
     def train_epoch(
         self, epoch: int, clusters: Tensor | None, order: np.random.Generator, dropout: np.random.Generator
     ) -> float:
         """Every document once, in batches; returns the mean loss over documents."""
-        size, total = self.training.batch_size, 0.0
-        shuffled = torch.from_numpy(order.permutation(len(self.documents)))
-        for start in range(0, len(shuffled), size):
-            rows = shuffled[start : start + size]
-            if start and clusters is not None and self.loss_spec.refresh == "step":
+        total, count = 0.0, len(self.documents)
+        shuffled = torch.from_numpy(order.permutation(count))
+        for number, rows in enumerate(torch.split(shuffled, self.training.batch_size)):
+            if number and clusters is not None and self.spec.refresh == "step":
                 clusters = self.clusters()
-            total += len(rows) * self.train_batch(rows, epoch, clusters, dropout)
-        mean = total / len(shuffled)
-        if not math.isfinite(mean):
-            raise InputError(f"training diverged: the loss of epoch {epoch} is {mean}; lower the learning rate.")
-        return mean
-
-    def train_batch(self, rows: Tensor, epoch: int, clusters: Tensor | None, dropout: np.random.Generator) -> float:
-        """One step; returns the loss of the batch."""
-        share = self.training.dropout
-        images, texts = self.documents.images[rows], self.documents.texts[rows]
-        v = self.image.forward(images, share, dropout)
-        t = self.text.forward(texts, share, dropout)
-        similarity = (v @ t.T).requires_grad_()
-        features = self.documents.batch_term(rows, self.loss_spec) if self.loss_spec.reads_features else None
-        loss = self.margin(similarity, self.documents.categories[rows], epoch, features, clusters)
-        if loss.requires_grad:
+            v = self.image.forward(self.documents.images[rows], self.training.dropout, dropout)
+            t = self.text.forward(self.documents.texts[rows], self.training.dropout, dropout)
+            similarity = (v @ t.T).requires_grad_()
+            features = self.documents.batch_term(rows, self.spec) if self.spec.reads_features else None
+            loss = self.margin(similarity, self.documents.categories[rows], epoch, features, clusters)
             (slope,) = torch.autograd.grad(loss, similarity)
-            to_images, to_texts = slope @ t, slope.T @ v
-            self.image.backward(images, to_images, share)
-            self.text.backward(texts, to_texts, share)
-            self.sgd.step(self.rate_of(self.steps))
-        self.steps += 1
-        return float(loss.detach())
+            self.image.backward(slope @ t)
+            self.text.backward(slope.T @ v)
+            nesterov_step(self.weights, self.gradients, self.velocity, self.rate_of(self.steps), self.training.momentum)
+            self.steps += 1
+            total += len(rows) * float(loss.detach())
+        if not math.isfinite(total):
+            raise InputError(f"training diverged: the loss of epoch {epoch} is {total}; lower the learning rate.")
+        return total / count
+
+    def validate(self, epoch: int, clusters: Tensor | None) -> tuple[float, float]:
+        """Mean hinge over all triplets of validation documents in both directions, and mean mAP."""
+        v, t = (unit(outputs_of(layers, inputs)) for layers, inputs in self.branches(*self.held_out))
+        similarity, categories = v @ t.T, self.held_out_categories
+        different = different_category(categories)
+        shuffle = torch.Generator()
+        shuffle.manual_seed(int(random_stream(self.seed, "validation").integers(2**31)) + epoch)
+        margins = self.margin.margins(categories, different, epoch, self.held_out_features, clusters, shuffle)
+        found = [(hinge * different).sum(dtype=torch.float64) for hinge in hinges_of(similarity, margins)]
+        loss = float(found[0] + found[1]) / max(1, 2 * int(different.sum()))
+        return loss, mean_map(similarity.numpy(), categories.numpy())
 
     def rate_of(self, step: int) -> float:
         """The learning rate of a step, counted from 0: Keras's decay per step."""
         return self.rate / (1 + self.training.decay * step)
 
-    def branches(self, inputs: tuple[Tensor, Tensor]) -> list[tuple[tuple[Tensor, Widths], Tensor]]:
-        return [
-            ((branch.weights, branch.widths), one) for branch, one in zip((self.image, self.text), inputs, strict=True)
-        ]
+    def branches(self, images: Tensor, texts: Tensor) -> list[tuple[Layers, Tensor]]:
+        """Each modality's weights, and its inputs."""
+        return [(self.image.layers, images), (self.text.layers, texts)]
 
     def clusters(self) -> Tensor | None:
         """The centroid term ``[C, C]`` of the training documents under the current weights, if the margin reads it."""
-        if not self.loss_spec.reads_centroids:
+        if not self.spec.reads_centroids:
             return None
         d = self.documents
         means = [
-            centroids(outputs_of(*branch, inputs), d.categories, d.n_categories, self.loss_spec.centroids)
-            for branch, inputs in self.branches((d.images, d.texts))
+            centroids(outputs_of(layers, inputs), d.categories, d.n_categories, self.spec.centroids)
+            for layers, inputs in self.branches(d.images, d.texts)
         ]
-        return centroid_term(means[0], means[1], self.loss_spec.centroid_similarity)
+        return centroid_term(means[0], means[1], self.spec.centroid_similarity)
 
     def mean_margins(self, epoch: int, clusters: Tensor | None) -> Tensor:
         """``[C, C]`` float64 mean margin of a document of one category and one of another."""
-        spec, size = self.loss_spec, self.documents.n_categories
-        alpha = spec.alpha(epoch, self.training.epochs)
-        toward = torch.full((size, size), spec.constant or 0.0, dtype=torch.float64)
-        if spec.toward == "adaptive":
-            toward = torch.zeros(size, size, dtype=torch.float64)
-            if self.mean_terms is not None:
-                toward += spec.feature_share * self.mean_terms
-            if clusters is not None:
-                toward += (1 - spec.feature_share) * clusters.double()
-            if spec.shuffled:
-                toward.fill_(self.mean_of_pairs(toward))
+        spec, alpha = self.spec, self.spec.alpha(epoch, self.training.epochs)
+        toward = torch.full_like(self.pairs, spec.constant or 0.0)
+        if self.mean_terms is not None:
+            toward += spec.feature_share * self.mean_terms
+        if clusters is not None:
+            toward += (1 - spec.feature_share) * clusters.double()
+        if spec.shuffled:
+            toward.fill_(self.mean_of_pairs(toward))
         return alpha * toward + (1 - alpha) * spec.margin
 
-    def pairs(self) -> Tensor:
-        """``[C, C]`` how many pairs of training documents two different categories have."""
-        counts = self.documents.counts
-        return (counts[:, None] * counts).fill_diagonal_(0)
-
     def mean_of_pairs(self, values: Tensor) -> float:
-        pairs = self.pairs()
-        return float((values * pairs).sum() / pairs.sum().clamp(min=1))
-
-    def category_rows(self, epoch: int, means: Tensor, names: Sequence[str]) -> list[Row]:
-        pairs = self.pairs()
-        return [
-            {
-                "epoch": epoch,
-                "anchor": names[a],
-                "negative": names[n],
-                "mean_margin": float(means[a, n]),
-                "pairs": int(pairs[a, n]),
-                "margin": self.loss_spec.margin,
-            }
-            for a, n in pairs.nonzero().tolist()
-        ]
-
-    def projector(self, weights: Tensor) -> Projector:
-        first, second = torch.split(weights, [widths.size for widths in self.widths])
-        return NetworkProjector(first, self.widths[0], second, self.widths[1])
-
-
-class _Validation:
-    """Validation documents: their mAP, and the loss with the margins of an epoch."""
-
-    def __init__(self, inputs: Inputs, documents: TrainingDocuments, spec: ScheduledMarginSpec, seed: int):
-        self.inputs = as_tensor(inputs.images), as_tensor(inputs.texts)
-        self.labels: Any = inputs.categories
-        self.categories = torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
-        self.different = different_category(self.categories)
-        self.seed = seed
-        self.features = None
-        if spec.reads_features:
-            image, text = (distances(one) for one in self.inputs)
-            limits = documents.corpus_limits(spec) if spec.feature_scope == "corpus" else None
-            self.features = terms_of(image, text, spec, self.categories, limits)
-
-    def scores(
-        self, margin: ScheduledAdaptiveMargin, epoch: int, v: Tensor, t: Tensor, clusters: Tensor | None
-    ) -> tuple[float, float]:
-        """Mean hinge over all triplets of both directions, and mAP, the mean of both directions."""
-        similarity = v @ t.T
-        shuffle = torch.Generator()
-        shuffle.manual_seed(int(random_stream(self.seed, "validation").integers(2**31)) + epoch)
-        margins = margin.margins(self.categories, self.different, epoch, self.features, clusters, shuffle)
-        found = [all_negatives(one, self.different).sum(dtype=torch.float64) for one in hinges_of(similarity, margins)]
-        loss = float(found[0] + found[1]) / max(1, 2 * int(self.different.sum()))
-        matrix = similarity.numpy()
-        both = [category_map(matrix, self.labels, self.labels, direction) for direction in ("i2t", "t2i")]
-        return loss, sum(both) / 2
+        """Mean over all training pairs of different category of ``[C, C]`` values."""
+        return float((values * self.pairs).sum() / self.pairs.sum().clamp(min=1))
