@@ -26,7 +26,7 @@ from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
-from fivesentences.paper.figures.drawing import read_texts
+from fivesentences.paper.tables.writing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 

@@ -49,7 +49,7 @@ from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.rendering import OF_RESULTS, drawing_of, write_exhibit
+from fivesentences.paper.rendering import drawing_of, maker_of, write_exhibit
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.storage import write_json
@@ -518,7 +518,7 @@ def build(studies):
         context = Context(name, study or studies[name], scale, CONFIG / "published")
         spec = context.study.exhibit(which)
         runs = {run.name: run for row in context.rows(spec) for run in row.runs}
-        return OF_RESULTS[spec.kind](spec, context, change(results_of(runs.values(), **options)))
+        return maker_of(spec)(spec, context, change(results_of(runs.values(), **options)))
 
     return built
 

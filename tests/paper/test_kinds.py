@@ -21,8 +21,8 @@ from PIL import Image
 from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.figures.style import WIDTH
+from fivesentences.paper.tables.writing import read_texts
 from fivesentences.study.exhibits import AnyFigure, AnyTable
 
 # One of each kind.

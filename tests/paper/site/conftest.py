@@ -21,8 +21,9 @@ from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
-from fivesentences.paper.site.pictures import read_examples, write_examples
+from fivesentences.paper.site.pictures import read_examples
 from fivesentences.paper.site.runs import write_runs_page
+from fivesentences.paper.site.sheets import write_examples
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
 from fivesentences.storage import write_json

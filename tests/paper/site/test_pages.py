@@ -17,20 +17,15 @@ from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import line_of, read_claims, words_for
-from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.numbers.results import kind_of
 from fivesentences.paper.site.overview import effects_of, write_overview
-from fivesentences.paper.site.pictures import (
-    Picture,
-    read_examples,
-    read_features_sheet,
-    write_examples,
-    write_features_sheet,
-)
+from fivesentences.paper.site.pictures import Picture, read_examples, read_features_sheet
 from fivesentences.paper.site.runs import write_runs_page
+from fivesentences.paper.site.sheets import write_examples, write_features_sheet
 from fivesentences.paper.site.shell import LETTERS, Site, SitePage, in_few_lines
 from fivesentences.paper.site.study import SharedNote, shared_notes, site_rows, write_study_page
 from fivesentences.paper.tables.table import Table
+from fivesentences.paper.tables.writing import read_texts
 
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"), SitePage("Papers", "Five", "five_sentences/index.html")))
 slow = pytest.mark.slow

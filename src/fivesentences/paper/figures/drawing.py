@@ -11,8 +11,6 @@ import matplotlib.style
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fivesentences.documents import read_json
-from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.style import STYLE, WIDTH
 from fivesentences.paper.numbers.results import Results
@@ -99,16 +97,3 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
         drawing.data.to_csv(temporary, index=False, lineterminator="\n")
     texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
     write_json(stem.with_name(f"{stem.name}.json"), texts)
-
-
-def read_texts(path: Path) -> tuple[str, str, list[str]]:
-    """Title, caption and notes of a written figure, from its .json.
-
-    Raises:
-        InputError: If the file is missing or holds something else.
-    """
-    texts = read_json(path, "draw the figure again")
-    try:
-        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from fivesentences.config.scales import Scale
 from fivesentences.paper.claims.writing import Stored, counted
-from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
+from fivesentences.paper.tables.writing import read_texts
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.study import Study
 

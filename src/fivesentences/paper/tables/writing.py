@@ -10,8 +10,9 @@ from typing import Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fivesentences.config.scales import Scale
+from fivesentences.documents import read_json
+from fivesentences.errors import InputError
 from fivesentences.metrics.latex import escape_latex, latex_row
-from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import MINUS
@@ -238,3 +239,16 @@ def _figure(folder: Path, stem: str) -> Iterator[str]:
     yield rf"\caption[{{{shown}}}]{{{shown}. {escape_latex(caption)}}}\label{{{label_of('fig', study, name)}}}"
     yield rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes_below}}}"
     yield r"\end{figure}"
+
+
+def read_texts(path: Path) -> tuple[str, str, list[str]]:
+    """Title, caption and notes of a written figure, from its .json.
+
+    Raises:
+        InputError: If the file is missing or holds something else.
+    """
+    texts = read_json(path, "draw the figure again")
+    try:
+        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
