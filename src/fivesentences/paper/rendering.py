@@ -53,7 +53,7 @@ FIGURES = {
 OF_RESULTS = ("runs", "curves", "front", "semantic_recall_over_m")
 
 
-def maker_of(spec: Exhibit) -> Callable[..., Any]:
+def maker_of(spec: TableSpec | FigureSpec) -> Callable[..., Any]:
     """Return the function that makes a table or figure."""
     folder, makers = ("tables", TABLES) if isinstance(spec, TableSpec) else ("figures", FIGURES)
     module, _, function = makers[spec.kind].partition(":")
@@ -61,7 +61,7 @@ def maker_of(spec: Exhibit) -> Callable[..., Any]:
     return maker
 
 
-def _made(spec: Exhibit, context: Context, numbers: Sequence[Path]) -> Any:
+def _made(spec: TableSpec | FigureSpec, context: Context, numbers: Sequence[Path]) -> Any:
     if spec.kind not in OF_RESULTS:
         return maker_of(spec)(spec, context, numbers)
     from fivesentences.evaluation.tidy import collect  # needs scipy
