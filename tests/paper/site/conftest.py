@@ -15,9 +15,9 @@ from PIL import Image
 from fivesentences.corpus import Corpus
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.paper import rendering
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
+from fivesentences.paper.figures import drawing as figures
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
@@ -58,7 +58,7 @@ def written(everything, tmp_path_factory) -> Path:
     """A folder with all tables of the tiny scale, and figures without pictures; not to be changed."""
     folder = tmp_path_factory.mktemp("written")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "write_drawing", write_stub)
+        patch.setattr(figures, "write_drawing", write_stub)
         for name in everything.plan.exhibits:
             (folder / name).parent.mkdir(exist_ok=True)
             everything.write(name, folder / name)
