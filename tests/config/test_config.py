@@ -84,7 +84,7 @@ RSUM = [{"metric": "Rsum"}]
             )
         ),
         (RunSpec, run(fraction=25), r"fraction is 25.*Did you mean 0.25\?"),
-        (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
+        (RunSpec, run(loss={"triplet": None}), "triplet.* are null"),
         *(
             (Study, content, said)
             for content, said in (

@@ -152,7 +152,7 @@ def test_what_the_scale_leaves_out_is_said(made, made_of_categories):
     assert "No dataset plays the role of coco at the scale tiny" in notes
     one_sided = made(CONTRAST, leave_out={"losses": ["hardest"]})
     assert "contrasts are left out at the scale tiny, of which only one side" in table_of(one_sided).notes[0]
-    assert one_sided.drawing("toy/f").draw is None
+    assert one_sided.drawing("toy/f").data.empty
     apart = made(CONTRAST | {"a": "all"}, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [9]}])
     assert "have no seed in common: all negatives − hardest negative." in table_of(apart).notes[0]
     pascal = {"role": "pascal", "a": "sam", "b": "cca"}

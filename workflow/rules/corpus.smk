@@ -49,6 +49,11 @@ rule draw_scenes:
         "../scripts/draw_scenes.py"
 
 
+def settings_of_corpus(wildcards):
+    """What the loader reads, without defaults: only karpathy may be given an order, not even its default."""
+    return SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}, exclude_defaults=True)
+
+
 rule load_corpus:
     input:
         captions=lambda wildcards: PLAN.captions_of(wildcards.dataset),
@@ -64,7 +69,7 @@ rule load_corpus:
         mem_mb=4000,
         runtime="10m",
     params:
-        data=lambda wildcards: SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}),
+        data=settings_of_corpus,
         photographs=digest_of_names,
         needs=lambda wildcards: PLAN.splits_needed(wildcards.dataset),
     message:
