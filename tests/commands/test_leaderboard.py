@@ -103,6 +103,7 @@ def test_results_without_queries_stand_beside_and_are_not_tested(run, results):
     assert [row["model"] for row in json.loads(Path("out.json").read_text())["models"]][:2] == ["sims", "third"]
 
 
+@pytest.mark.slow
 def test_the_figure_shows_what_its_table_holds(run, results):
     files = [f"{name}={name}.parquet" for name in ("sims", "third")]
     assert run("leaderboard", *files, "--figure", "fig", "--csv", "out.csv").code == 0

@@ -134,6 +134,7 @@ def dvc(folder: Path, *command: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_dvc_tells_a_changed_download_and_a_fresh_clone_pulls_none(small):
     pytest.importorskip("dvc", reason="needs dvc: uv sync --group data")
     pointers(small)

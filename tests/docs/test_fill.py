@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("fill", ROOT / "docs" / "fill.py")
 assert spec is not None and spec.loader is not None

@@ -16,6 +16,8 @@ import yaml
 
 from fivesentences.cli import app
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs" / "site"
 pytest.importorskip("sphinx_external_toc", reason="needs the dependency group docs")

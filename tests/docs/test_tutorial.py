@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 nbclient = pytest.importorskip("nbclient", reason="needs the dependency group docs")
 nbformat = pytest.importorskip("nbformat", reason="needs the dependency group docs")
 read = pytest.importorskip("myst_nb.core.read", reason="needs the dependency group docs")

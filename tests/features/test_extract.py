@@ -93,6 +93,7 @@ def test_rows_are_the_images_in_the_tables_order(archive, images, tmp_path, caps
     np.testing.assert_array_equal(FeatureTable.open(out).rows(["image3"]), descriptors(archive, ["3.png"]))
 
 
+@pytest.mark.slow
 def test_a_killed_extraction_resumes_from_finished_images(archive, images, tmp_path, monkeypatch):
     table, out = tmp_path / "images.csv", tmp_path / "out" / "features.npy"
     # Several images of each photograph, so that the work takes long enough.

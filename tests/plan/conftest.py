@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,29 +39,33 @@ def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
 
     def jobs(config: Path, *targets: str) -> list[Job]:
         if (config, *targets) not in known:
-            monkeypatch = pytest.MonkeyPatch()
-            monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-            monkeypatch.chdir(tmp_path_factory.mktemp("dry"))
-            with monkeypatch.context(), SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
-                settings = ConfigSettings(configfiles=[config])
-                workflow = api.workflow(
-                    ResourceSettings(cores=1),
-                    config_settings=settings,
-                    snakefile=ROOT / "Snakefile",
-                    workdir=Path.cwd(),
-                )
-                workflow.dag(DAGSettings(targets=set(targets))).execute_workflow(executor="dryrun")
-                known[config, *targets] = [
-                    Job(
-                        job.rule.name,
-                        dict(job.wildcards_dict),
-                        dict(job.input.items()),
-                        list(map(str, job.output)),
-                        dict(job.params.items()),
-                    )
-                    for job in workflow._workflow.dag.jobs
-                ]
-            monkeypatch.undo()
+            with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as thread:
+                patch.delenv("FIVESENTENCES_MIRROR", raising=False)
+                patch.chdir(tmp_path_factory.mktemp("dry"))
+                # Snakemake refuses a thread that has an event loop, as tests in a browser leave one.
+                known[config, *targets] = thread.submit(dry_run, config, targets).result()
         return known[config, *targets]
 
     return jobs
+
+
+def dry_run(config: Path, targets: tuple[str, ...]) -> list[Job]:
+    """The jobs of a dry run in this folder."""
+    with SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
+        workflow = api.workflow(
+            ResourceSettings(cores=1),
+            config_settings=ConfigSettings(configfiles=[config]),
+            snakefile=ROOT / "Snakefile",
+            workdir=Path.cwd(),
+        )
+        workflow.dag(DAGSettings(targets=set(targets))).execute_workflow(executor="dryrun")
+        return [
+            Job(
+                job.rule.name,
+                dict(job.wildcards_dict),
+                dict(job.input.items()),
+                list(map(str, job.output)),
+                dict(job.params.items()),
+            )
+            for job in workflow._workflow.dag.jobs
+        ]

@@ -17,6 +17,7 @@ PROJECT = Path(__file__).parents[2]
 NOBODY = "http://127.0.0.1:9"  # a port at which no server answers
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_server(tmp_path: Path) -> None:
     _, weights = fresh("test_resnet", tmp_path)

@@ -16,7 +16,7 @@ from PIL import Image
 PROJECT = Path(__file__).parents[2]
 OPTIONS = ("--workflow-profile", "none", "--cores", "2", "--configfile", "mine.yaml")
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def snakemake(folder: Path, *arguments: str) -> str:

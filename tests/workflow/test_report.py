@@ -41,7 +41,7 @@ STUDIES = {
 for table in STUDIES["one"]["tables"]:
     table |= {"columns": [{"metric": "Rsum"}], "rows": ROWS}
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def snakemake(folder: Path, *arguments: str) -> None:
