@@ -14,6 +14,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
 
 ROOT = Path(__file__).parents[2]
+UNPACKED = ("data/f30k_precomp", "data/coco_precomp")  # by a person, who alone may fetch them
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def count(jobs: list[Job]) -> Counter[str]:
 
 @pytest.fixture(scope="session")
 def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
-    """The jobs of a dry run in an empty folder: ``jobs_of(config_file, *targets)``."""
+    """The jobs of a dry run in a folder with nothing but what a person unpacks: ``jobs_of(config_file, *targets)``."""
     known: dict[tuple[Any, ...], list[Job]] = {}
 
     def jobs(config: Path, *targets: str) -> list[Job]:
@@ -42,6 +43,8 @@ def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
             with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as thread:
                 patch.delenv("FIVESENTENCES_MIRROR", raising=False)
                 patch.chdir(tmp_path_factory.mktemp("dry"))
+                for folder in UNPACKED:
+                    Path(folder).mkdir(parents=True)
                 # Snakemake refuses a thread that has an event loop, as tests in a browser leave one.
                 known[config, *targets] = thread.submit(dry_run, config, targets).result()
         return known[config, *targets]
