@@ -1,20 +1,6 @@
 # Category retrieval: documents with their vectors, how they are divided, subspaces, and their numbers.
 
 
-def settings_of_documents(wildcards):
-    return PLAN.documents[wildcards.documents].model_dump(mode="json")
-
-
-def subspace_pairs_of(wildcards):
-    """Both sides of the contrasts of a table."""
-    return PLAN.paired_subspaces(wildcards.scale, wildcards.exhibit)
-
-
-def projected(wildcards):
-    """The run whose subspace a figure shows, and which epoch's."""
-    return PLAN.projected(wildcards.scale, wildcards.exhibit)
-
-
 rule keep_documents:
     input:
         unpack(lambda wildcards: PLAN.read_for_documents(wildcards.documents)),

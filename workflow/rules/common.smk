@@ -61,8 +61,7 @@ def subspace_job_of(wildcards):
     return f"{wildcards.documents}/{wildcards.job}"
 
 
-# A user's own photographs change without a rule that makes them: their digest is a parameter of the rules that read
-# them, and their times do not count.
+# No job makes a user's own photographs, so their digest is a parameter of what reads them, and their times do not count.
 
 
 def photographs_of(dataset):
@@ -113,6 +112,67 @@ def settings_of_scale(wildcards):
 def site(wildcards):
     """The navigation of the site, which every page is given: titles and paths of all pages."""
     return PLAN.site(wildcards.scale)
+
+
+def settings_of_corpus(wildcards):
+    """What the loader reads, without defaults: only karpathy may be given an order, not even its default."""
+    return SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}, exclude_defaults=True)
+
+
+def compared(wildcards):
+    """The two runs whose retrievals a figure compares."""
+    return PLAN.compared(wildcards.scale, wildcards.figure)
+
+
+def gallery(wildcards):
+    """The runs whose retrievals the gallery of a scale shows."""
+    return PLAN.gallery(wildcards.scale)
+
+
+def pairs_of(wildcards):
+    """Both sides of the contrasts of a table or figure."""
+    return PLAN.paired_runs(wildcards.scale, wildcards.exhibit)
+
+
+def runs_with_margins(wildcards):
+    """Runs on a dataset whose adaptive margins a table or figure shows."""
+    return PLAN.runs_with_margins(wildcards.scale, wildcards.dataset)
+
+
+def phi_of_margins(wildcards):
+    """Files of phi that the margins of a dataset's captions, and of its runs, are made from."""
+    sets = PLAN.captions_with_margins(wildcards.dataset)
+    files = [file for one in sets for file in one["phi_files"].values()]
+    return sorted({*files, *map(str, PLAN.phi_read_by(runs_with_margins(wildcards)))})
+
+
+def settings_of_documents(wildcards):
+    return PLAN.documents[wildcards.documents].model_dump(mode="json")
+
+
+def subspace_pairs_of(wildcards):
+    """Both sides of the contrasts of a table."""
+    return PLAN.paired_subspaces(wildcards.scale, wildcards.exhibit)
+
+
+def projected(wildcards):
+    """The run whose subspace a figure shows, and which epoch's."""
+    return PLAN.projected(wildcards.scale, wildcards.exhibit)
+
+
+def pictured(wildcards):
+    """The dataset whose photographs a figure shows, if any."""
+    return PLAN.pictured(wildcards.scale, wildcards.figure)
+
+
+def of_study(exhibits, wildcards):
+    """The tables or figures of one study."""
+    return [name for name in exhibits if name.partition("/")[0] == wildcards.study]
+
+
+def benchmarks():
+    """Where each rule that was declared before leaves its seconds."""
+    return {rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark}
 
 
 def reported(file, subcategory):

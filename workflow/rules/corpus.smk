@@ -49,11 +49,6 @@ rule draw_scenes:
         "../scripts/draw_scenes.py"
 
 
-def settings_of_corpus(wildcards):
-    """What the loader reads, without defaults: only karpathy may be given an order, not even its default."""
-    return SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}, exclude_defaults=True)
-
-
 rule load_corpus:
     input:
         captions=lambda wildcards: PLAN.captions_of(wildcards.dataset),

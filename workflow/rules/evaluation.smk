@@ -2,33 +2,6 @@
 # what margins know.
 
 
-def compared(wildcards):
-    """The two runs whose retrievals a figure compares."""
-    return PLAN.compared(wildcards.scale, wildcards.figure)
-
-
-def gallery(wildcards):
-    """The runs whose retrievals the gallery of a scale shows."""
-    return PLAN.gallery(wildcards.scale)
-
-
-def pairs_of(wildcards):
-    """Both sides of the contrasts of a table or figure."""
-    return PLAN.paired_runs(wildcards.scale, wildcards.exhibit)
-
-
-def runs_with_margins(wildcards):
-    """Runs on a dataset whose adaptive margins a table or figure shows."""
-    return PLAN.runs_with_margins(wildcards.scale, wildcards.dataset)
-
-
-def phi_of_margins(wildcards):
-    """Files of phi that the margins of a dataset's captions, and of its runs, are made from."""
-    sets = PLAN.captions_with_margins(wildcards.dataset)
-    files = [file for one in sets for file in one["phi_files"].values()]
-    return sorted({*files, *map(str, PLAN.phi_read_by(runs_with_margins(wildcards)))})
-
-
 # What is trained in one job is evaluated in one: to read phi and start Python takes longer than the numbers of a run.
 rule evaluate:
     input:

@@ -1,11 +1,6 @@
 # Numbers -> tables and figures beside the published values, and verdicts of claims.
 
 
-def pictured(wildcards):
-    """The dataset whose photographs a figure shows, if any."""
-    return PLAN.pictured(wildcards.scale, wildcards.figure)
-
-
 rule make_table:
     input:
         numbers=lambda wildcards: PLAN.numbers_of(wildcards.scale, wildcards.table),
@@ -115,7 +110,7 @@ rule judge_claims:
         runtime="30m",
     params:
         scale=PLAN.settings(SCALE.scale),
-        config=str(PLAN.config),
+        config=lambda wildcards: str(PLAN.config),
         site=site,
     message:
         "What the papers state, tested by the runs of scale {wildcards.scale}"

@@ -1,16 +1,6 @@
 # Tables, figures and claims -> the pages that show them, and the manifest of what they were made of.
 
 
-def of_study(exhibits, wildcards):
-    """The tables or figures of one study."""
-    return [name for name in exhibits if name.partition("/")[0] == wildcards.study]
-
-
-def benchmarks():
-    """Where each rule that was declared before leaves its seconds."""
-    return {rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark}
-
-
 rule show_examples:
     input:
         corpus="results/corpus/{dataset}.parquet",
@@ -169,7 +159,7 @@ rule write_manifest:
         runtime="1h",
     params:
         scale=PLAN.settings(SCALE.scale),
-        config=str(PLAN.config),
+        config=lambda wildcards: str(PLAN.config),
         benchmarks=benchmarks(),
     message:
         "What the numbers of scale {wildcards.scale} were made of"
