@@ -38,7 +38,7 @@ rule extract_features:
         extracted=one_of(PLAN.extracted_here(parts=False, regions=False)),
     threads: 2
     resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 6000 * attempt,
         runtime="4h",
         gpu=int(SCALE.training.gpu),
     params:
