@@ -116,10 +116,13 @@ def fit(network: nn.Module, state: Mapping[str, Tensor], where: Path | str, what
         is_float = state[key].dtype in _FLOATS
         if is_float != value.dtype.is_floating_point or (is_float and not bool(torch.isfinite(state[key]).all())):
             raise InputError(f"'{key}' is not made of finite floating-point numbers; fetch it again.", where=where)
-    # A copy, and float32 like the network: what is read may be float16, or a view of the file.
-    fitting = {key: state[key].to(value.dtype, copy=True) for key, value in needed.items()}
-    fitting |= {key: torch.zeros_like(wanted[key], device="cpu") for key in counters}
-    network.load_state_dict(fitting, strict=True, assign=True)
+    counted = {key: torch.zeros_like(wanted[key], device="cpu") for key in counters}
+    if any(value.is_meta for value in wanted.values()):
+        # A copy, and float32 like the network: what is read may be float16, or a view of the file.
+        fitting = {key: state[key].to(value.dtype, copy=True) for key, value in needed.items()}
+        network.load_state_dict(fitting | counted, strict=True, assign=True)
+    else:  # into the tensors that are there: VGG-19 has 575 MB, and each process of an extraction loads it
+        network.load_state_dict({key: state[key] for key in needed} | counted, strict=True)
     network.requires_grad_(False).eval()
 
 
