@@ -114,7 +114,7 @@ def fit(network: nn.Module, state: Mapping[str, Tensor], where: Path | str, what
         )
     for key, value in needed.items():
         is_float = state[key].dtype in _FLOATS
-        if is_float != value.dtype.is_floating_point or (is_float and not bool(torch.isfinite(state[key]).all())):
+        if is_float != value.dtype.is_floating_point or (is_float and not _is_finite(state[key])):
             raise InputError(f"'{key}' is not made of finite floating-point numbers; fetch it again.", where=where)
     counted = {key: torch.zeros_like(wanted[key], device="cpu") for key in counters}
     if any(value.is_meta for value in wanted.values()):
@@ -124,6 +124,11 @@ def fit(network: nn.Module, state: Mapping[str, Tensor], where: Path | str, what
     else:  # into the tensors that are there: VGG-19 has 575 MB, and each process of an extraction loads it
         network.load_state_dict({key: state[key] for key in needed} | counted, strict=True)
     network.requires_grad_(False).eval()
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Return True if every value is finite; in parts, since torch copies what it looks at."""
+    return all(bool(torch.isfinite(part).all()) for part in torch.split(tensor.flatten(), 1 << 22))
 
 
 class _Dtype:
