@@ -7,5 +7,5 @@ from fivesentences.semantics.registry import parse_name
 
 with log_to(snakemake.log[0]):
     part = training_part(Corpus.read(snakemake.input.corpus).split("train"), *snakemake.params.part)
-    _, tokenisation = parse_name(snakemake.wildcards.phi)
+    tokenisation = parse_name(snakemake.wildcards.phi).tokenisation
     BatchCider(part.captions, part.image_of_caption, tokenisation).write(snakemake.output.prepared)

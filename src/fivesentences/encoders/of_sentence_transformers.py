@@ -15,11 +15,47 @@ from torch import Tensor
 from transformers.utils import logging as bars
 
 from fivesentences.encoders.encoder import Encoder, unreadable, versions
-from fivesentences.encoders.sources import WEIGHTS, find_source
+from fivesentences.encoders.sources import WEIGHTS, Source, find_source
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 
 SHORT_NAMES = "sentence-transformers"  # the organisation of models that are named without one
+
+
+def open_model(name: str, revision: str | None, device: str) -> tuple[SentenceTransformer, Source]:
+    """Load a model of sentence-transformers, and say where its files are.
+
+    Args:
+        name: A local folder or a repository of the Hugging Face Hub, that of the library's own models without their
+            organisation.
+        revision: Branch, tag or commit of a repository.
+        device: ``cpu`` or ``cuda``.
+
+    Raises:
+        InputError: If there is no such model, it is made of modules that are not the library's own, or its weights do
+            not fill it.
+    """
+    repository = name if "/" in name or Path(name).is_dir() else f"{SHORT_NAMES}/{name}"
+    source = find_source(repository, revision, WEIGHTS, below=True)
+    bars.disable_progress_bar()  # type: ignore[no-untyped-call]
+    reports = _Reports()
+    logger = logging.getLogger("transformers.modeling_utils")
+    logger.setLevel(logging.WARNING)
+    logger.addFilter(reports)
+    # That nothing is split between processors is no news here.
+    logging.getLogger("transformers.distributed.tensor_parallel").setLevel(logging.ERROR)
+    try:
+        model = SentenceTransformer(
+            str(source.folder), device=device, trust_remote_code=False, local_files_only=True,
+            model_kwargs={"dtype": torch.float32}, processor_kwargs={"backend": "pil"},
+        ).eval()  # fmt: skip
+    except Exception as error:  # of transformers, torch or the library: it depends on what is wrong
+        raise unreadable(name, error) from None
+    finally:
+        logger.removeFilter(reports)
+    if any("MISSING" in text for text in reports.texts):
+        raise InputError("its weights do not fill it, and the rest would be random", where=name, cure="save it again")
+    return model, source
 
 
 class SentenceTransformersEncoder(Encoder):
@@ -34,25 +70,7 @@ class SentenceTransformersEncoder(Encoder):
         """
         super().__init__(spec, device)
         name = spec.name.model
-        repository = name if "/" in name or Path(name).is_dir() else f"{SHORT_NAMES}/{name}"
-        source = find_source(repository, spec.revision, WEIGHTS, below=True)
-        bars.disable_progress_bar()  # type: ignore[no-untyped-call]
-        reports = _Reports()
-        logger = logging.getLogger("transformers.modeling_utils")
-        logger.setLevel(logging.WARNING)
-        logger.addFilter(reports)
-        try:
-            self.model = SentenceTransformer(
-                str(source.folder), device=device, trust_remote_code=False, local_files_only=True,
-                model_kwargs={"dtype": torch.float32}, processor_kwargs={"backend": "pil"},
-            ).eval()  # fmt: skip
-        except Exception as error:  # of transformers, torch or the library: it depends on what is wrong
-            raise unreadable(name, error) from None
-        finally:
-            logger.removeFilter(reports)
-        if any("MISSING" in text for text in reports.texts):
-            what = "its weights do not fill it, and the rest would be random"
-            raise InputError(what, where=name, cure="save it again")
+        self.model, source = open_model(name, spec.revision, device)
         if not self.model.supports("image"):
             held = ", ".join(map(str, self.model.modalities))
             cure = "name a model of both, such as clip-ViT-B-32"

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.arrays import new_npy, plain_array, read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
+from fivesentences.semantics.registry import (
+    SEMANTIC_METRICS,
+    check_whole,
+    needs_tuples,
+    parse_name,
+    prepare,
+)
 from fivesentences.semantics.scoring import fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
+
+if TYPE_CHECKING:
+    from fivesentences.semantics.sentence_encoders import CaptionVectors
 
 
 def captions_sha256(captions: Sequence[str]) -> str:
@@ -42,6 +51,7 @@ def write_phi(
     out: Path | str,
     tuples: Tuples | None = None,
     captions_file: str | None = None,
+    vectors: CaptionVectors | None = None,
 ) -> None:
     """Write phi as float32 ``.npy`` and, beside it, a ``.json`` note of what it was made from.
 
@@ -54,6 +64,7 @@ def write_phi(
         out: Path of the ``.npy`` file.
         tuples: As in ``prepare``.
         captions_file: Name of the file that the captions were read from; noted for people, never compared.
+        vectors: As in ``prepare``.
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
@@ -62,10 +73,10 @@ def write_phi(
     out = Path(out)
     check_matrix(phi_name, out)
     captions, pairing = checked_corpus(captions, image_of_caption)
-    note = note_of(phi_name, captions, pairing, tuples)
+    scorer = prepare(phi_name, captions, pairing, tuples, vectors)
+    note = note_of(phi_name, captions, pairing, tuples) | scorer.facts
     if captions_file is not None:
         note["captions_file"] = captions_file
-    scorer = prepare(phi_name, captions, pairing, tuples)
     with replacing(out) as temporary:
         rows = new_npy(temporary, np.float32, scorer.shape)
         fill(scorer, rows, phi_name)
@@ -101,7 +112,7 @@ def note_of(
     phi_name: str, captions: Sequence[str], pairing: NDArray[np.int64], tuples: Tuples | None
 ) -> dict[str, Any]:
     """Return the note of what a phi is made from, for the file beside it."""
-    metric, tokenisation = parse_name(phi_name)
+    metric, tokenisation, *_ = parse_name(phi_name)
     shape = [len(captions), int(pairing.max()) + 1]
     used = tuples if needs_tuples(phi_name) else None
     return {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fivesentences.config.named import class_named
 from fivesentences.errors import Cure, InputError
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from fivesentences.semantics.scoring import Scorer
+    from fivesentences.semantics.sentence_encoders import CaptionVectors
     from fivesentences.semantics.tuples import Tuples
 
 TOKENISATIONS = ("whitespace", "reattached", "ptb")
+#: How the captions of an image stand for it in a phi of vectors: the mean of their vectors, the nearest, the mean cosine.
+REFERENCE_KINDS = ("centroid", "max", "mean")
+#: Models of captions that packages of the extra ``meaning`` hold: all-MiniLM-L6-v2, and static word vectors.
+MINILM, WORDS = "minilm", "wordllama"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class SemanticMetric:
         tokenised: Whether a tokenisation may be chosen.
         idf: Whether a score depends on all captions of the corpus, through document frequencies.
         tuples: Whether the metric compares scene-graph tuples.
+        vectors: Whether the metric compares vectors of captions.
         whole: Whether a whole matrix can be computed; otherwise only pairs.
         undefined: Description of the cells where the metric is undefined.
     """
@@ -40,6 +46,7 @@ class SemanticMetric:
     tokenised: bool = False
     idf: bool = False
     tuples: bool = False
+    vectors: bool = False
     whole: bool = True
     undefined: str | None = None
 
@@ -50,7 +57,24 @@ def _spice(part: str) -> SemanticMetric:
     return SemanticMetric("spice:SpiceScorer", {"part": part, "undefined": 0.0}, tuples=True, undefined=undefined)
 
 
-#: Every phi by name. ``prepare`` turns one into a scorer; a name may end in a tokenisation, such as ``cider-ptb``.
+class PhiParts(NamedTuple):
+    """What the name of a phi says.
+
+    Attributes:
+        metric: A name in ``SEMANTIC_METRICS``.
+        tokenisation: One of ``TOKENISATIONS``; None for a metric that does not split words itself.
+        model: What encodes captions, for a phi of vectors; None for others.
+        references: One of ``REFERENCE_KINDS``, likewise.
+    """
+
+    metric: str
+    tokenisation: str | None = None
+    model: str | None = None
+    references: str | None = None
+
+
+#: Every phi by name. ``prepare`` turns one into a scorer. A name may end in a tokenisation, such as ``cider-ptb``; that of
+#: ``embedding`` may name a model and how references are taken, such as ``embedding:wordllama-max``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "cider": SemanticMetric("cider:CiderScorer", tokenised=True, idf=True),
     "spice": _spice("all"),
@@ -60,34 +84,43 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "tfidf": SemanticMetric("tfidf:TfidfScorer", tokenised=True, idf=True),
     "bleu_daa": SemanticMetric("bleu:BleuDaaScorer", tokenised=True),
     "rouge_daa": SemanticMetric("rouge:RougeDaaScorer", tokenised=True),
+    "embedding": SemanticMetric("embedding:EmbeddingScorer", vectors=True),
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
     "binary": SemanticMetric("binary:BinaryScorer"),
 }
 
 
-def parse_name(phi_name: str) -> tuple[str, str | None]:
-    """Split a phi name such as ``cider-ptb`` into metric and tokenisation.
+def parse_name(phi_name: str) -> PhiParts:
+    """Split a phi name such as ``cider-ptb`` or ``embedding:wordllama-max``.
 
-    Returns:
-        A name in ``SEMANTIC_METRICS``; one of ``TOKENISATIONS``, which is ``"whitespace"`` unless the name says
-        otherwise, or None for a metric that does not split words itself.
+    A tokenisation is ``"whitespace"``, a model ``"minilm"`` and references are ``"centroid"`` unless the name says
+    otherwise.
 
     Raises:
-        InputError: If there is no such metric or tokenisation, or the metric takes no tokenisation.
+        InputError: If there is no such metric or tokenisation, or the metric takes no tokenisation or model.
     """
+    name, colon, model = phi_name.partition(":")
+    head, dash, last = (model if colon else name).rpartition("-")
+    if name == "embedding" or head == "embedding":
+        references = last if dash and last in REFERENCE_KINDS else "centroid"
+        model = model.removesuffix(f"-{references}") or MINILM
+        if not colon and phi_name not in ("embedding", f"embedding-{references}"):
+            kinds = ", ".join(REFERENCE_KINDS)
+            raise InputError(f"phi is {phi_name!r}; references are one of {kinds}, as in 'embedding-max'.")
+        return PhiParts("embedding", None, model, references)
     name, dash, tokenisation = phi_name.partition("-")
     metric = SEMANTIC_METRICS.get(name)
     if metric is None:
         raise InputError(f"semantic metric is {name!r}; expected one of {', '.join(sorted(SEMANTIC_METRICS))}.")
     if not dash:
-        return name, "whitespace" if metric.tokenised else None
+        return PhiParts(name, "whitespace" if metric.tokenised else None)
     if not metric.tokenised:
         raise InputError(f"phi is {phi_name!r}, but {name} takes no tokenisation; write {name!r}.")
     if tokenisation not in TOKENISATIONS:
         raise InputError(
             f"phi is {phi_name!r}; a tokenisation is one of {', '.join(TOKENISATIONS)}, as in '{name}-ptb'."
         )
-    return name, tokenisation
+    return PhiParts(name, tokenisation)
 
 
 def needs_tuples(phi_name: str) -> bool:
@@ -99,25 +132,45 @@ def needs_tuples(phi_name: str) -> bool:
     return SEMANTIC_METRICS[parse_name(phi_name)[0]].tuples
 
 
+def model_of(phi_name: str) -> str | None:
+    """The model whose vectors a phi compares; None for a phi of words or tuples.
+
+    Raises:
+        InputError: If there is no such metric.
+    """
+    return parse_name(phi_name).model
+
+
 def prepare(
-    phi_name: str, captions: Sequence[str], image_of_caption: ArrayLike, tuples: Tuples | None = None
+    phi_name: str,
+    captions: Sequence[str],
+    image_of_caption: ArrayLike,
+    tuples: Tuples | None = None,
+    vectors: CaptionVectors | None = None,
 ) -> Scorer:
     """Prepare the scorer of a phi for one corpus.
 
     Args:
-        phi_name: ``metric`` or ``metric-tokenisation``: a name in ``SEMANTIC_METRICS`` and one of ``TOKENISATIONS``.
+        phi_name: See ``parse_name``.
         captions: Raw captions.
         image_of_caption: ``[captions]`` image index of each caption; in any order, with any number of captions per
             image.
         tuples: Scene-graph tuples of the captions, for SPICE.
+        vectors: Vectors of the captions by the phi's model, for ``embedding``; default: encode the captions.
 
     Raises:
         InputError: If there is no such phi, the captions do not fit, or tuples are needed and missing.
     """
-    name, tokenisation = parse_name(phi_name)
-    metric = SEMANTIC_METRICS[name]
-    settings = metric.settings if tokenisation is None else {**metric.settings, "tokenize": tokenisation}
-    texts: Sequence[Any] = captions
+    parts = parse_name(phi_name)
+    metric = SEMANTIC_METRICS[parts.metric]
+    settings = {**metric.settings} | ({} if parts.tokenisation is None else {"tokenize": parts.tokenisation})
+    texts: Any = captions
+    if parts.model is not None:
+        if vectors is None:
+            from fivesentences.semantics.sentence_encoders import encode_captions
+
+            vectors = encode_captions(parts.model, captions)
+        texts, settings = vectors, {"references": parts.references}
     if metric.tuples:
         if tuples is None:
             raise InputError(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -34,9 +35,11 @@ class Scorer(ABC):
 
     Attributes:
         shape: Number of captions, number of images.
+        facts: What the scores depend on besides captions, images and tuples, for the note beside a matrix.
     """
 
     shape: tuple[int, int]
+    facts: Mapping[str, Any] = MappingProxyType({})
 
     def groups(self, rows: int) -> list[Indices]:
         """Divide all captions into groups of at most ``rows``, in an order that is cheap to score."""

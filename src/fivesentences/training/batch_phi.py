@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics.batch_cider import BatchCider
+from fivesentences.semantics.embedding import EmbeddingScorer
 from fivesentences.semantics.phi_file import captions_sha256, read_phi, read_phi_note
 from fivesentences.semantics.registry import parse_name, prepare
+from fivesentences.semantics.scoring import Scorer
+from fivesentences.semantics.sentence_encoders import encode_captions, read_vectors
 
 COMPUTED = ("cider", "tfidf")  # milliseconds per batch; the others take 0.1 s and are read from a matrix
 
@@ -42,7 +45,8 @@ def open_phis(
             references of its own image.
         train: The run's training captions, perhaps a fraction of the split.
         files: Name -> file: a matrix of ``train`` or of ``split`` (``.npy`` of ``write_phi``), or, for CIDEr, the file
-            that ``BatchCider.write`` made from ``train`` (``.npz``). CIDEr and tf-idf need none.
+            that ``BatchCider.write`` made from ``train`` (``.npz``); for ``embedding`` the vectors that
+            ``write_vectors`` wrote. CIDEr and tf-idf need none, nor do vectors, which are encoded then.
         split: The whole training split; None: ``train`` is the whole split.
 
     Raises:
@@ -54,10 +58,14 @@ def open_phis(
 
 def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> BatchPhi:
     name, _, references = name.partition("|")
-    metric, tokenisation = parse_name(name)
+    metric, tokenisation, model, kind = parse_name(name)
     captions, pairing = train.captions, train.image_of_caption
+    if model is not None and kind is not None:
+        vectors = encode_captions(model, captions) if file is None else read_vectors(Path(file), train.table)
+        scorer = EmbeddingScorer(vectors, pairing, kind)
+        return _without_own(name, scorer.batch, scorer, pairing) if references else scorer.batch
     if references:
-        return _without_own(name, _open(name, train, file, split), train)
+        return _without_own(name, _open(name, train, file, split), prepare(name, captions, pairing), pairing)
     if file is not None and Path(file).suffix == ".npy":
         return _open_matrix(Path(file), train, split)
     if metric == "cider":
@@ -94,10 +102,9 @@ def _open_matrix(file: Path, train: Corpus, split: Corpus) -> BatchPhi:
     return lambda rows: np.asarray(matrix[captions[rows][:, None], images[rows][None, :]])
 
 
-def _without_own(name: str, kept: BatchPhi, train: Corpus) -> BatchPhi:
+def _without_own(name: str, kept: BatchPhi, scorer: Scorer, pairing: NDArray[np.int64]) -> BatchPhi:
     """A phi whose positives are scored without the caption itself among the references of its image."""
-    pairing = train.image_of_caption
-    own = prepare(name, train.captions, pairing).pairs(np.arange(len(pairing)), pairing, without_own=True)
+    own = scorer.pairs(np.arange(len(pairing)), pairing, without_own=True)
     if np.isnan(own).any():
         what = f"image {int(pairing[np.isnan(own)][0])} has one training caption, so that nothing is left as reference"
         raise InputError(f"phi {name!r}: {what}; use references: kept.")

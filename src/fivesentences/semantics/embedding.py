@@ -1,0 +1,75 @@
+"""Phi from vectors of captions: the cosine of a caption with the captions of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.references import References
+from fivesentences.semantics.registry import REFERENCE_KINDS
+from fivesentences.semantics.scoring import Indices, Scorer
+from fivesentences.semantics.sentence_encoders import CaptionVectors
+from fivesentences.semantics.validation import checked_pairing
+
+
+class EmbeddingScorer(Scorer):
+    """Cosine of a caption's vector with those of an image's captions, 0 to 1, prepared once.
+
+    A negative cosine counts 0: NCS and semantic recall add phi up, and a caption cannot be less than unrelated.
+
+    Args:
+        vectors: Vectors of the captions.
+        image_of_caption: ``[captions]`` image index of each caption.
+        references: How the captions of an image stand for it: ``"centroid"``, the mean of their vectors, of length 1;
+            ``"max"``, the nearest of them; ``"mean"``, the mean of their cosines.
+
+    Raises:
+        InputError: If vectors and images do not fit, or there are no such references.
+    """
+
+    def __init__(self, vectors: CaptionVectors, image_of_caption: ArrayLike, references: str = "centroid"):
+        if references not in REFERENCE_KINDS:
+            raise InputError(f"references is {references!r}; expected one of {', '.join(REFERENCE_KINDS)}.")
+        self._vectors = vectors.array
+        self.facts = {"vectors": vectors.facts, "references": references, "negative cosines": 0}
+        self._references = References(checked_pairing(image_of_caption, len(self._vectors)))
+        self._kind, self.shape = references, self._references.shape
+        ordered = self._vectors[self._references.by_image]
+        self._sums = np.add.reduceat(ordered, self._references.first, axis=0)  # [images, dim]
+        self._of_image = self._standing(self._sums, self._references.count)
+
+    def _standing(self, sums: NDArray[np.float32], count: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What cosines are taken with, of sums of vectors: their means, of length 1 for centroids."""
+        length = np.linalg.norm(sums, axis=1) if self._kind == "centroid" else count.astype(np.float32)
+        length = length[:, None]
+        return np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
+
+    def score(self, captions: Indices) -> NDArray[np.float32]:
+        """Return ``[captions, images]`` dense float32."""
+        if self._kind != "max":
+            return np.maximum(self._vectors[captions] @ self._of_image.T, 0)
+        every = self._vectors[captions] @ self._vectors[self._references.by_image].T
+        return np.maximum(np.maximum.reduceat(every, self._references.first, axis=1), 0)
+
+    def batch(self, captions: Indices) -> NDArray[np.float32]:
+        """Return ``[B captions, B images]`` float32, the images being those of the captions."""
+        images = self._references.image_of_caption[captions]
+        if self._kind == "max":
+            return self._pairs(np.repeat(captions, len(captions)), np.tile(images, len(captions)), False).reshape(
+                len(captions), -1
+            ).astype(np.float32)
+        return np.maximum(self._vectors[captions] @ self._of_image[images].T, 0)
+
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        own = self._references.own(captions, images) & without_own
+        count = self._references.count[images] - own
+        if self._kind == "max":
+            pair, reference, count = self._references.of_pairs(captions, images, without_own)
+            cosines = np.einsum("pd,pd->p", self._vectors[captions][pair], self._vectors[reference])
+            found = np.full(len(captions), -np.inf)
+            np.maximum.at(found, pair, cosines)
+        else:
+            sums = self._sums[images] - np.where(own[:, None], self._vectors[captions], 0)
+            found = np.einsum("pd,pd->p", self._vectors[captions], self._standing(sums, count)).astype(np.float64)
+        return np.where(count > 0, np.maximum(found, 0), np.nan)
