@@ -56,9 +56,11 @@ class EmbeddingScorer(Scorer):
         """Return ``[B captions, B images]`` float32, the images being those of the captions."""
         images = self._references.image_of_caption[captions]
         if self._kind == "max":
-            return self._pairs(np.repeat(captions, len(captions)), np.tile(images, len(captions)), False).reshape(
-                len(captions), -1
-            ).astype(np.float32)
+            return (
+                self._pairs(np.repeat(captions, len(captions)), np.tile(images, len(captions)), False)
+                .reshape(len(captions), -1)
+                .astype(np.float32)
+            )
         return np.maximum(self._vectors[captions] @ self._of_image[images].T, 0)
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.console import Bar
+from fivesentences.corpus.parquet import read_parquet
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
 from fivesentences.semantics.registry import MINILM, WORDS
@@ -129,7 +130,7 @@ def read_vectors(path: Path, captions: pd.DataFrame) -> CaptionVectors:
     """
     beside, note_file = _beside(path)
     note: Any = read_json(note_file)
-    array, known = read_npy(path, AGAIN), read_parquet(beside, ("caption_id", "caption"), AGAIN)
+    array, known = read_npy(path, AGAIN), read_parquet(beside, AGAIN, ["caption_id", "caption"]).to_pandas()
     if not isinstance(note, dict) or not isinstance(note.get("vectors"), dict) or note.get("shape") != [*array.shape]:
         raise InputError("it is not the array of which the note beside it speaks", where=path, cure=AGAIN)
     text_of = pd.Series(known["caption"].to_numpy(), known["caption_id"].to_numpy())
