@@ -47,21 +47,31 @@ class EmbeddingScorer(Scorer):
 
     def score(self, captions: Indices) -> NDArray[np.float32]:
         """Return ``[captions, images]`` dense float32."""
-        if self._kind != "max":
-            return np.maximum(self._vectors[captions] @ self._of_image.T, 0)
-        every = self._vectors[captions] @ self._vectors[self._references.by_image].T
-        return np.maximum(np.maximum.reduceat(every, self._references.first, axis=1), 0)
+        return self._cells(captions, np.arange(self.shape[1]))
 
     def batch(self, captions: Indices) -> NDArray[np.float32]:
         """Return ``[B captions, B images]`` float32, the images being those of the captions."""
-        images = self._references.image_of_caption[captions]
-        if self._kind == "max":
-            return (
-                self._pairs(np.repeat(captions, len(captions)), np.tile(images, len(captions)), False)
-                .reshape(len(captions), -1)
-                .astype(np.float32)
-            )
-        return np.maximum(self._vectors[captions] @ self._of_image[images].T, 0)
+        return self._cells(captions, self._references.image_of_caption[captions])
+
+    def _cells(self, captions: Indices, images: Indices) -> NDArray[np.float32]:
+        """``[captions, images]``."""
+        ours = self._vectors[captions]
+        if self._kind != "max":
+            return np.maximum(ours @ self._of_image[images].T, 0)
+        found = np.zeros((len(captions), len(images)), dtype=np.float32)
+        count, first, by_image = (
+            self._references.count[images],
+            self._references.first[images],
+            self._references.by_image,
+        )
+        for place in range(count.max(initial=0)):  # the first reference of every image, then the second ...
+            has = np.flatnonzero(count > place)
+            cosines = ours @ self._vectors[by_image[first[has] + place]].T
+            if len(has) == len(images):
+                np.maximum(found, cosines, out=found)
+            else:
+                found[:, has] = np.maximum(found[:, has], cosines)
+        return found
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         own = self._references.own(captions, images) & without_own

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fivesentences.semantics.tuples import Tuples
 
 TOKENISATIONS = ("whitespace", "reattached", "ptb")
-#: How the captions of an image stand for it in a phi of vectors: the mean of their vectors, the nearest, the mean cosine.
+#: How captions stand for their image in a phi of vectors: the mean of their vectors, the nearest, the mean cosine.
 REFERENCE_KINDS = ("centroid", "max", "mean")
 #: Models of captions that packages of the extra ``meaning`` hold: all-MiniLM-L6-v2, and static word vectors.
 MINILM, WORDS = "minilm", "wordllama"
@@ -73,8 +73,8 @@ class PhiParts(NamedTuple):
     references: str | None = None
 
 
-#: Every phi by name. ``prepare`` turns one into a scorer. A name may end in a tokenisation, such as ``cider-ptb``; that of
-#: ``embedding`` may name a model and how references are taken, such as ``embedding:wordllama-max``.
+#: Every phi by name. ``prepare`` turns one into a scorer. A name may end in a tokenisation, such as ``cider-ptb``; that
+#: of ``embedding`` may name a model and how references are taken, such as ``embedding:wordllama-max``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "cider": SemanticMetric("cider:CiderScorer", tokenised=True, idf=True),
     "spice": _spice("all"),
