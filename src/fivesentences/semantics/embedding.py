@@ -43,7 +43,7 @@ class EmbeddingScorer(Scorer):
         """What cosines are taken with, of sums of vectors: their means, of length 1 for centroids."""
         length = np.linalg.norm(sums, axis=1) if self._kind == "centroid" else count.astype(np.float32)
         length = length[:, None]
-        return np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
+        return np.asarray(np.divide(sums, length, out=np.zeros_like(sums), where=length > 0))
 
     def score(self, captions: Indices) -> NDArray[np.float32]:
         """Return ``[captions, images]`` dense float32."""
@@ -57,7 +57,7 @@ class EmbeddingScorer(Scorer):
         """``[captions, images]``."""
         ours = self._vectors[captions]
         if self._kind != "max":
-            return np.maximum(ours @ self._of_image[images].T, 0)
+            return np.asarray(np.maximum(ours @ self._of_image[images].T, 0))
         found = np.zeros((len(captions), len(images)), dtype=np.float32)
         count, first, by_image = (
             self._references.count[images],

@@ -74,7 +74,7 @@ def write_phi(
     check_matrix(phi_name, out)
     captions, pairing = checked_corpus(captions, image_of_caption)
     scorer = prepare(phi_name, captions, pairing, tuples, vectors)
-    note = note_of(phi_name, captions, pairing, tuples) | scorer.facts
+    note = note_of(phi_name, captions, pairing, tuples) | dict(scorer.facts)
     if captions_file is not None:
         note["captions_file"] = captions_file
     with replacing(out) as temporary:

@@ -134,7 +134,7 @@ def read_vectors(path: Path, captions: pd.DataFrame) -> CaptionVectors:
     if not isinstance(note, dict) or not isinstance(note.get("vectors"), dict) or note.get("shape") != [*array.shape]:
         raise InputError("it is not the array of which the note beside it speaks", where=path, cure=AGAIN)
     text_of = pd.Series(known["caption"].to_numpy(), known["caption_id"].to_numpy())
-    rows = text_of.index.get_indexer(captions["caption_id"])
+    rows = text_of.index.get_indexer(pd.Index(captions["caption_id"]))
     same = (rows >= 0) & (text_of.to_numpy()[rows] == captions["caption"].to_numpy())
     if len(known) != len(array) or not same.all():
         which = captions["caption_id"].iloc[int(np.argmin(same))]

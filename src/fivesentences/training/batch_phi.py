@@ -62,8 +62,8 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
     captions, pairing = train.captions, train.image_of_caption
     if model is not None and kind is not None:
         vectors = encode_captions(model, captions) if file is None else read_vectors(Path(file), train.table)
-        scorer = EmbeddingScorer(vectors, pairing, kind)
-        return _without_own(name, scorer.batch, scorer, pairing) if references else scorer.batch
+        embedding = EmbeddingScorer(vectors, pairing, kind)
+        return _without_own(name, embedding.batch, embedding, pairing) if references else embedding.batch
     if references:
         return _without_own(name, _open(name, train, file, split), prepare(name, captions, pairing), pairing)
     if file is not None and Path(file).suffix == ".npy":
