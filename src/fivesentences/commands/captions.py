@@ -75,10 +75,9 @@ def captions(
         write_lines(image_of_caption, corpus.image_of_caption.tolist())
     if image_names is not None:
         write_lines(image_names, corpus.images["filename"])
-    if not quiet:
-        needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
-        phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
-        print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
+    needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
+    phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
+    print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
 
 
 def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from fivesentences.commands.arguments import Mirror, Out, Quiet
-from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
     SEMANTIC_METRICS,
@@ -97,23 +96,21 @@ def phi(
         pairing = read_pairing(image_of_caption, len(texts))
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
-    with quietly(quiet):
-        made_of = None
-        if tuples is not None:
-            made_of = read_tuples(tuples, texts)
-        elif needs_tuples(name):
-            made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
-        if top_k is None:
-            write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
-            note, kind = read_phi_note(out), "float32"
-        else:
-            write_top_k(name, texts, pairing, out, top_k, made_of)
-            note = read_top_k(out).note
-            kind = f"best {note['top_k']} images of each caption of"
-    if not quiet:
-        rows, columns = note["shape"]
-        seconds = time.monotonic() - started
-        print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
+    made_of = None
+    if tuples is not None:
+        made_of = read_tuples(tuples, texts)
+    elif needs_tuples(name):
+        made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
+    if top_k is None:
+        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
+        note, kind = read_phi_note(out), "float32"
+    else:
+        write_top_k(name, texts, pairing, out, top_k, made_of)
+        note = read_top_k(out).note
+        kind = f"best {note['top_k']} images of each caption of"
+    rows, columns = note["shape"]
+    seconds = time.monotonic() - started
+    print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:

@@ -145,14 +145,14 @@ def model_sheets(
     """
     names, first = list(models), next(iter(models.values()))
     records = [] if tests is None else tests.to_dict("records")
-    p_of = {(_key(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
+    p_of = {(key_of(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
     entries = []
     for same in zip(*(result.values for result in models.values()), strict=True):
         best = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
         reference = {against} if against else best
         for name, value in zip(names, same, strict=True):
             text = number(value["value"], decimals(value))
-            p = [p_of.get((_key(value), frozenset((name, other))), 1.0) for other in reference - {name}]
+            p = [p_of.get((key_of(value), frozenset((name, other))), 1.0) for other in reference - {name}]
             text += "*" if text and name not in reference and min(p, default=1.0) < ALPHA else ""
             entries.append((value, name, Best(text) if name in best else text))
     below = [*notes_of(first), "Bold: the best of the models, and what equals it."]
@@ -245,5 +245,6 @@ def p_in_words(p: float) -> str:
     return "<.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def _key(value: Mapping[Any, Any]) -> tuple[Any, ...]:
+def key_of(value: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Return the key of a number, of its values of queries or of a test."""
     return tuple(value[key] for key in KEYS)

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 from fivesentences.commands.arguments import Device, Out, Quiet, Split
-from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, need
 from fivesentences.storage import check_npy, check_outputs, check_writable, replacing, write_lines
 
@@ -77,20 +76,18 @@ def similarity(
     outputs = {"--out": out, "--captions": captions, "--image-of-caption": image_of_caption}
     check_outputs(outputs, [corpus, features, vocabulary, *files_of_run(run)])
     label = f"score {split} by {run}" if sys.stderr.isatty() else ""
-    with quietly(quiet):
-        if not imported:
-            gallery, matrix = score_split(run, split, corpus, features, device, label=label)
-        elif corpus is None or features is None or vocabulary is None:
-            what = f"{run} is an imported checkpoint, which names no data; give --corpus, --features and --vocabulary."
-            raise InputError(what)
-        else:
-            gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
+    if not imported:
+        gallery, matrix = score_split(run, split, corpus, features, device, label=label)
+    elif corpus is None or features is None or vocabulary is None:
+        what = f"{run} is an imported checkpoint, which names no data; give --corpus, --features and --vocabulary."
+        raise InputError(what)
+    else:
+        gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
     with replacing(out) as temporary:
         np.save(temporary, matrix)
     if captions is not None:
         write_lines(captions, gallery.captions)
     if image_of_caption is not None:
         write_lines(image_of_caption, gallery.image_of_caption.tolist())
-    if not quiet:
-        rows, columns = matrix.shape
-        print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")
+    rows, columns = matrix.shape
+    print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")

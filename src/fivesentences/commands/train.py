@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from fivesentences.commands.arguments import Device, Quiet
-from fivesentences.commands.sheets import quietly
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, extended
 from fivesentences.documents import read_yaml
@@ -84,8 +83,7 @@ def train(
         if list_only:
             print("\n".join(names))
             return
-        with quietly(quiet):
-            _train_scale(plan, names, what, device, tensorboard or scale.training.tensorboard)
+        _train_scale(plan, names, what, device, tensorboard or scale.training.tensorboard)
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -101,8 +99,7 @@ def train(
     files = _phi_files(places, spec) | dict(map(_named, phi or ()))
     check_writable(folder / "run.yaml")
     corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
-    with quietly(quiet):
-        _train([(spec, folder, corpus, features, files)], device, tensorboard)
+    _train([(spec, folder, corpus, features, files)], device, tensorboard)
 
 
 def _train(runs: Iterable[tuple[Any, ...]], device: str, tensorboard: bool) -> None:
