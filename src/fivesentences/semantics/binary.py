@@ -30,10 +30,6 @@ class BinaryScorer(Scorer):
         self._references = References(checked_corpus(captions, image_of_caption)[1])
         self.shape = self._references.shape
 
-    def score(self, captions: Indices) -> NDArray[np.float64]:
-        """Return ``[captions, images]`` dense float64, 0 or 1."""
-        return np.asarray(self.sparse(captions).toarray())
-
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
         """Return the rows of ``score`` without their zeros."""
         row_start = np.arange(len(captions) + 1)

@@ -31,8 +31,7 @@ def captions_sha256(captions: Sequence[str]) -> str:
 def pairing_sha256(image_of_caption: ArrayLike) -> str:
     """Return the SHA-256 of the image indices as a text file with one number per line."""
     pairing = plain_array(image_of_caption, "image_of_caption")
-    numbers = checked_pairing(pairing, pairing.size).tolist()
-    return hashlib.sha256("".join(f"{number}\n" for number in numbers).encode()).hexdigest()
+    return captions_sha256(list(map(str, checked_pairing(pairing, pairing.size).tolist())))
 
 
 def write_phi(

@@ -43,9 +43,10 @@ class Scorer(ABC):
         n_captions = self.shape[0]
         return [np.arange(start, min(start + rows, n_captions)) for start in range(0, n_captions, rows)]
 
-    @abstractmethod
+    # A subclass defines one of these two.
     def score(self, captions: Indices) -> NDArray[np.floating]:
         """Score some captions against all images, ``[len(captions), images]`` float64."""
+        return np.asarray(self.sparse(captions).toarray())
 
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
         """Return the rows of ``score`` without their zeros; cheaper where a metric can keep them sparse."""
