@@ -175,7 +175,7 @@ def _data(downloads: Downloads) -> Iterator[Finding]:
         yield Finding("data", "mirror", WRONG if cure else OK, found, cure)
     for name, entry in read(Catalogue, catalogue_of(downloads)).datasets.items():
         held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
-        held |= {entry.files[file].excerpt_of for file in held}
+        held |= {whole for file in held if (whole := entry.files[file].excerpt_of)}
         wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
         if not wanted & held:
             nowhere.append(name)

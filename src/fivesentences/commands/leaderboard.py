@@ -236,8 +236,8 @@ def _tidy(found: Sequence[Result], columns: Sequence[Column], tests: pd.DataFram
     for rank, one in enumerate(found, start=1):
         part = keys.merge(_usual(one.evaluation.values)[[*KEY, "value"]], on=[*KEY])
         sha, split = one.subject.get("captions_sha256", ""), one.subject.get("split") or ""
-        about = {"rank": rank, "model": one.name, "file": one.file}
-        parts.append(part.assign(**about, tested=one.has_queries, captions_sha256=sha, split=split))
+        part = part.assign(rank=rank, model=one.name, file=one.file, tested=one.has_queries)
+        parts.append(part.assign(captions_sha256=sha, split=split))
     tidy = pd.concat(parts, ignore_index=True)
     of = ["model", *KEY]
     if tests is None:

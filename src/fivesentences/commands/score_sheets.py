@@ -71,7 +71,7 @@ def tables(
         variant = _stub({**key, "m": 0}, named.family, len(semantic) > 1)
         row = (*_stub(key, name, len(semantic) > 1), of)
         rows.setdefault(row, (first.setdefault(variant, len(first)), key["m"], {}))[2][column] = text
-    found = []
+    found: list[Sheet] = []
     for rows in filter(None, (at_k, single, fractions)):
         columns = sorted({column for *_, cells in rows.values() for column in cells}, key=_place)
         used = [at for at in range(len(STUB) + 1) if any(row[at] for row in rows)]
