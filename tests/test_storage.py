@@ -128,7 +128,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused(tmp_path: Path,
             check_outputs({"--csv": None, "--json": output}, [None, "s.npy"])
     with pytest.raises(InputError, match="--json would overwrite what --csv writes"):
         check_outputs({"--csv": "new.txt", "--json": "sub/../new.txt"}, ["s.npy"])
-    check_outputs({"--csv": "-", "--json": "/dev/null", "--latex": "/dev/null", "--out": "new"}, ["s.npy", "/dev/null"])
+    check_outputs({"--csv": None, "--json": "/dev/null", "--latex": "/dev/null"}, ["s.npy", "/dev/null"])
 
 
 WRITER = """

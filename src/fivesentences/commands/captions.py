@@ -15,7 +15,7 @@ from fivesentences.config.reading import read
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
-from fivesentences.storage import check_outputs, check_writable, write_lines
+from fivesentences.storage import check_outputs, write_lines
 
 DATASETS = get_args(Dataset)
 # What the workflow calls these datasets.
@@ -59,9 +59,6 @@ def captions(
     """
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
     check_outputs(outputs, [None if dataset in DATASETS else Path(dataset), catalogue_of(downloads)])
-    for path in outputs.values():
-        if path is not None:
-            check_writable(path)
     corpus = corpus_of(dataset, split, downloads)
     counts = np.bincount(corpus.image_of_caption)
     fewest, most = int(counts.min()), int(counts.max())

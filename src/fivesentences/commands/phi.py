@@ -25,7 +25,7 @@ from fivesentences.semantics.caption_file import equal_pairing, read_captions, r
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples
 from fivesentences.semantics.top_k import check_store
-from fivesentences.storage import check_outputs, check_writable
+from fivesentences.storage import check_outputs
 
 
 def _names(begun: str) -> list[str]:
@@ -79,14 +79,12 @@ def phi(
     if top_k is None:
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
-        check_writable(out)
     else:
-        check_outputs({"--out": out}, reads)
+        check_outputs({"the note in --out": out / "note.json"}, reads)
         for path in reads:
             if path is not None and path.resolve().is_relative_to(out.resolve()):
                 raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
         check_store(name, out, top_k)
-        check_writable(out / "note.json")
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
     texts = read_captions(captions)

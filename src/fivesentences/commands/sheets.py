@@ -26,7 +26,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError, visible
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.paper.text.markdown import escape_markdown, piped
-from fivesentences.storage import check_outputs, check_writable, replacing, sha256_of
+from fivesentences.storage import check_outputs, replacing, sha256_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +101,6 @@ class Outputs:
             raise typer.BadParameter(what, param_hint=f"--{shown[1]}")
         written = {f"--{form}": path for form, path in self.files.items() if form not in shown}
         written |= {name: path for name, path in others.items() if path is not None}
-        for path in written.values():
-            check_writable(path)
         files = [file_of(file) for _, file in read if file is not None]
         notes = [file.with_suffix(".json") for file in files if file.suffix == ".npy"]  # as phi_file.note_beside
         check_outputs(written, [*files, *notes])

@@ -29,7 +29,7 @@ from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatur
 from fivesentences.features.formats.table import Table, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv
 from fivesentences.features.unfinished import OF_IMAGES
-from fivesentences.storage import check_outputs, check_writable, remove_partial, sha256_of
+from fivesentences.storage import check_outputs, remove_partial, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
@@ -162,7 +162,6 @@ def convert(
         target = FORMATS[name]
         dropped = tuple(fact for fact in FACTS if fact in drop and fact in found.known)
         _check_fits(outline, name, out, repeat, drop)
-        check_writable(out)
         files = target.files(out)
         check_outputs({path.name: path for path in files}, [*(one for source in opened for one in source.files()), ids])
         origin = {
