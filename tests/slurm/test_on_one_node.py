@@ -6,6 +6,7 @@ SLURM and two nested Snakemakes take a while before a job does anything, so ther
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -51,18 +52,21 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
 
 
 def test_the_rehearsal_of_the_papers_scale_is_submitted(snakemake, tmp_path, java_jars) -> None:
+    # .ci/rehearsal has made the whole of it on this machine: where its folder is named, it is not made here again.
+    made = os.environ.get("FIVESENTENCES_REHEARSAL")
     write_upstream(tmp_path / "written")
-    both = []
-    for name, options in (("slurm", {}), ("local", {"cluster": None})):
+    arguments, mirror = TARGETS + workflow(REHEARSAL), tmp_path / "written" / MIRROR
+    for name in ("slurm",) if made else ("slurm", "local"):
         shutil.copytree(tmp_path / "written" / "data", tmp_path / name / "data")
-        arguments = TARGETS + workflow(REHEARSAL)
-        both.append(snakemake(tmp_path / name, *arguments, mirror=tmp_path / "written" / MIRROR, **options))
-    for one in both:
-        ended = one.end()
+    there = snakemake(tmp_path / "slurm", *arguments, mirror=mirror)
+    if made is None:
+        ended = snakemake(tmp_path / "local", *arguments, mirror=mirror, cluster=None).end()
         assert ended.code == 0, ended.text[-6000:]
-    there, local = both
+    ended = there.end()
+    assert ended.code == 0, ended.text[-6000:]
     ours = tables(there.folder, REHEARSAL)
-    assert ours and ours == tables(local.folder, REHEARSAL)
+    theirs = tables(Path(made) if made else tmp_path / "local", REHEARSAL)
+    assert ours and ours == {name: theirs[name] for name in ours}
     jobs = states(*there.submitted())
     assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
 
