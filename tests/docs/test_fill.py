@@ -65,6 +65,22 @@ def run(folder, capsys):
     return filled
 
 
+RAN: dict[str, str] = {}
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """Commands that print to pages run once for all cases, which print the same."""
+    really = fill._run
+
+    def run(command, folder):
+        if command not in RAN:
+            RAN[command] = really(command, folder)
+        return RAN[command]
+
+    monkeypatch.setattr(fill, "_run", run)
+
+
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [
@@ -112,12 +128,12 @@ def test_a_block_holds_what_a_command_prints_or_writes(run, monkeypatch):
         (output(" scores, file ../q.csv"), "is not PREPARATION"),
     ],
 )
-def test_what_cannot_be_filled_is_said_with_its_line(run, text, said):
+def test_what_cannot_be_filled_is_said_with_its_line(run, once, text, said):
     with pytest.raises(SystemExit, match=said):
         run(text)
 
 
-def test_a_page_is_checked_exactly_where_it_was_made_and_elsewhere_without_its_numbers(run, folder, monkeypatch):
+def test_a_page_is_checked_exactly_where_it_was_made_and_else_without_its_numbers(run, once, folder, monkeypatch):
     monkeypatch.setattr(fill.machine, "cpu_kind", lambda: "Here AVX9")
     number = place("t.csv where mean=2, loss=all show {mean:.1f}")
     text = f"{number} {place('not/made.md')}\n{output(' scores, lines 1')}"

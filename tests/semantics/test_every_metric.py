@@ -22,10 +22,9 @@ from fivesentences.semantics import (
     spice_matrix,
     tfidf_matrix,
 )
-from fivesentences.semantics.binary import BinaryScorer
 from fivesentences.semantics.bleu import BleuDaaScorer
 from fivesentences.semantics.rouge import RougeDaaScorer
-from fivesentences.semantics.scoring import matrix_of
+from fivesentences.semantics.scoring import BinaryScorer, matrix_of
 
 EMOJI = "a \U0001f415 and a \U0001f468\u200d\U0001f469\u200d\U0001f467 !"
 WORDS_200 = " ".join(f"word{number % 70}" for number in range(200))

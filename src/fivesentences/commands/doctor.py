@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import pandas as pd
 import typer
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from fivesentences.commands.arguments import Downloads, Quiet
+from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.config.datasets import Catalogue, ScenesData
@@ -67,9 +68,7 @@ def doctor(
     scale: Annotated[Path | None, typer.Argument(metavar="[SCALE.yaml]")] = None,
     *,
     downloads: Downloads,
-    json: Path | None = None,
-    markdown: Path | None = None,
-    quiet: Quiet = False,
+    outputs: Outputs,
 ) -> None:
     """Report what works here, what is wrong and what is optional, each with the command that changes it.
 
@@ -82,9 +81,6 @@ def doctor(
 
     Args:
         scale: A scale, such as config/paper.yaml.
-        json: Write JSON; - is standard output.
-        markdown: Write the table; - as above.
-        quiet: No table where one is written to a file.
 
     Examples:
 
@@ -92,11 +88,11 @@ def doctor(
 
         fivesentences doctor config/paper.yaml
     """
-    outputs = Outputs(json, None, markdown, None, quiet)
     outputs.check([("SCALE.yaml", scale)])
     if scale is not None:
         sheets, content = _of_scale(scale)
-        outputs.write(sheets, None, content)
+        tidy = pd.DataFrame(content["by_table"].items(), columns=["exhibit", "runs"])
+        outputs.write(sheets, tidy, content)
         return
     findings = list(examine(downloads))
     notes = []
@@ -105,7 +101,7 @@ def doctor(
         of_state = [one.part if one.part in SERVES else one.name for one in findings if one.state == state]
         notes += [f"{title}: {', '.join(of_state)}."] if of_state else []
     sheet = Sheet(["part", "what", "state", "found", "to do"], [], findings, notes=notes or ["Nothing is missing."])
-    outputs.write([sheet], None, {"findings": [finding._asdict() for finding in findings]})
+    outputs.write([sheet], pd.DataFrame(findings), {"findings": [finding._asdict() for finding in findings]})
     if broken := [one for one in findings if one.state == BROKEN]:
         raise InputError(f"the core is broken: {broken[0].found}", cure=broken[0].cure)
 

@@ -61,7 +61,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "bleu_daa": SemanticMetric("bleu:BleuDaaScorer", tokenised=True),
     "rouge_daa": SemanticMetric("rouge:RougeDaaScorer", tokenised=True),
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
-    "binary": SemanticMetric("binary:BinaryScorer"),
+    "binary": SemanticMetric("scoring:BinaryScorer"),
 }
 
 

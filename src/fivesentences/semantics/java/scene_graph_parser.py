@@ -64,6 +64,7 @@ def parse_captions(
     captions: Sequence[str],
     out: Path | str,
     *,
+    threads: int | None = None,
     memory_mb: int = 2048,
     mirror: Path | None = None,
     parsed_before: Iterable[Path] = (),
@@ -77,6 +78,7 @@ def parse_captions(
     Args:
         captions: Raw captions.
         out: Path of the ``.jsonl.gz`` file.
+        threads: Number of captions parsed at a time; by default all cores that this process may use.
         memory_mb: As in ``parse_scene_graphs``.
         mirror: As in ``parse_scene_graphs``.
         parsed_before: Files of earlier calls with other captions. What the same parser found for a caption is taken
@@ -100,7 +102,7 @@ def parse_captions(
                     raise InputError(f"{journal}: another process is parsing into this file; wait for it, or end it.")
                 found = _journalled(file) | found
                 todo = [text for text in texts if text not in found]
-                for text, tuples in _parsed(todo, memory_mb, mirror):
+                for text, tuples in _parsed(todo, memory_mb, mirror, threads):
                     file.write(_line(caption=text, tuples=tuples))
                     found[text] = tuples
         # No time and no name in the header, so that equal captions give equal bytes.
@@ -150,7 +152,9 @@ def _journalled(file: IO[bytes]) -> dict[str, RawTuples]:
     return found
 
 
-def _parsed(texts: Sequence[str], memory_mb: int, mirror: Path | None) -> Iterator[tuple[str, RawTuples]]:
+def _parsed(
+    texts: Sequence[str], memory_mb: int, mirror: Path | None, threads: int | None = None
+) -> Iterator[tuple[str, RawTuples]]:
     """Parse the distinct captions of ``texts`` in a child process; yield each with its tuples when it is done.
 
     Raises:
@@ -171,7 +175,7 @@ def _parsed(texts: Sequence[str], memory_mb: int, mirror: Path | None) -> Iterat
     job = {
         "class_path": [str(path) for path in jars.class_path(mirror)],
         "memory_mb": memory_mb,
-        "threads": processors(),
+        "threads": threads or processors(),
         "captions": texts,
     }
     with tempfile.TemporaryFile() as complaints:
