@@ -57,13 +57,6 @@ def test_no_block_of_output_was_typed(page):
     assert bool(found) == (str(page.relative_to(ROOT)) in TYPED), f"write it by a place, see docs/fill.py: {found}"
 
 
-def test_a_typed_block_is_found_and_code_and_places_are_not():
-    code = "```{code-cell} python\nprint(1)\n```\n\n"
-    place = "<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n"
-    assert typed_blocks(code + place) == []
-    assert typed_blocks(code + place + "```\n17.0\n```\n" + code) == ["17.0"]
-
-
 def test_a_reader_sees_every_command_whose_output_is_shown():
     """The comment that names it is invisible; the same command stands in the page's text."""
     for page in PAGES:

@@ -28,10 +28,9 @@ def threads() -> int:
 def hardware() -> dict[str, Any]:
     """The hardware as plain data: system, processor, cores, memory in GB, and GPU if any."""
     found: dict[str, Any] = {"system": platform.system(), "machine": platform.machine(), "cores": processors()}
-    cpu = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
-    memory = re.search(r"^MemTotal:\s*(\d+) kB$", _text("/proc/meminfo"), flags=re.MULTILINE)
-    found["processor"] = cpu[1].strip() if cpu else platform.processor() or None
-    found["memory_gb"] = round(int(memory[1]) / 2**20) if memory else None
+    found["processor"] = _fact("/proc/cpuinfo", "model name") or platform.processor() or None
+    memory = _fact("/proc/meminfo", "MemTotal")  # in kB
+    found["memory_gb"] = round(int(memory.split()[0]) / 2**20) if memory else None
     found["gpu"] = None
     if best_device() == "cuda":
         import torch
@@ -42,21 +41,20 @@ def hardware() -> dict[str, Any]:
 
 def cpu_kind() -> str:
     """The hardware behind the last digits of a training on the CPU: its vendor and torch's instructions for it."""
-    vendor = re.search(r"^vendor_id\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
     try:
         import torch
 
         capability = torch.backends.cpu.get_cpu_capability()
     except ImportError:
         capability = "without torch"
-    return f"{vendor[1].strip() if vendor else platform.machine()} {capability}"
+    return f"{_fact('/proc/cpuinfo', 'vendor_id') or platform.machine()} {capability}"
 
 
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:  # not Linux
-        return ""
+def _fact(path: str, name: str) -> str | None:
+    """Return what a file of Linux says behind a name; None if it, or the file, is not there."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace") if Path(path).is_file() else ""
+    found = re.search(rf"^{name}\s*:\s*(.+)$", text, flags=re.MULTILINE)
+    return found[1].strip() if found else None
 
 
 def best_device() -> str:

@@ -170,22 +170,25 @@ def check_writable(path: Path | str) -> None:
 
 
 def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Path | str | None]) -> None:
-    """Check that no output is an input or another output, before anything is written.
+    """Check that outputs can be written and none is an input or another output, before anything is written.
 
     Files are compared, not names: a link, a hard link and ``./a/../b`` are what they lead to. Devices and pipes are
-    left out, since writing into them destroys nothing.
+    not compared, since writing into them destroys nothing.
 
     Args:
         outputs: Every file that will be written, by what to call it: an option such as ``--json``, or "the note beside
-            --out". None and ``-`` (standard output) are passed over.
+            --out". None is passed over.
         inputs: Every file that is read. None is passed over.
 
     Raises:
-        InputError: If one would be overwritten.
+        InputError: As ``check_writable``, or if one would be overwritten.
     """
     known = {_identity(path): f"{path}, which is read" for path in inputs if path is not None}
     for name, path in outputs.items():
-        if path is None or str(path) == "-" or _is_stream(Path(path)):
+        if path is None:
+            continue
+        check_writable(path)
+        if _is_stream(Path(path)):
             continue
         if (other := known.get(_identity(path))) is not None:
             raise InputError(f"{name} would overwrite {other}", where=path, cure="name another file")

@@ -47,7 +47,7 @@ def test_what_is_missing_is_named_with_its_cure(findings, folder, monkeypatch):
         "found"
     ]
     assert found["core", doctor.SERVES["core"]]["state"] == "ok"
-    assert found["Java", "stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
+    assert found["Java", "CoreNLP"]["cure"] == "fivesentences jars"
     assert found["data", "mirror"]["state"] == "optional"
     parts = {part for part, _ in found}
     assert parts >= {f"extra {name}" for name in importlib.metadata.metadata("fivesentences").get_all("Provides-Extra")}

@@ -63,22 +63,6 @@ def test_embeddings_with_repeated_images_and_captions_give_the_same_numbers(run,
         assert found == value
 
 
-def test_every_form_of_input_gives_the_same_numbers(run, folder):
-    torch = pytest.importorskip("torch")
-    similarity = np.load("sims.npy")
-    Path("sims.json").write_text(json.dumps(similarity.tolist()))
-    np.savez("sims.npz", similarity)
-    np.savez("several.npz", dev=similarity[:, :5], test=similarity)
-    torch.save(torch.from_numpy(similarity), "sims.pt")
-    torch.save({"epoch": 3, "sims": torch.from_numpy(similarity).double()}, "dict.pt")
-    np.save("turned.npy", similarity.T)
-    np.save("double.npy", similarity.astype(np.float64))
-    for given in ("sims.json", "sims.npz", "several.npz:test", "sims.pt", "dict.pt", "double.npy",
-                  "turned.npy --transposed"):  # fmt: skip
-        assert run("evaluate", *given.split(), "--json", "out.json").code == 0
-        assert content()["values"] == evaluate(similarity).values, given
-
-
 def test_images_with_unequal_captions_are_named_by_a_file(run, folder):
     similarity = np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]]
     np.save("few.npy", similarity)
@@ -136,3 +120,13 @@ def test_the_mean_of_several_phi_is_scored_too(run, folder):
     wanted = evaluate(np.load("sims.npy"), {"mean": mean_phi([np.load("cider.npy"), bleu])})
     for direction in ("i2t", "t2i"):
         assert pick(content()["values"], "ASP", direction, phi="mean")["value"] == wanted.value("ASP", direction)
+
+
+def test_fractions_have_four_decimals_and_a_note(folder, run):
+    Path("categories.txt").write_text("".join(f"{n % 4}\n" for n in range(20)))
+    said = run("evaluate", "sims.npy", "--categories", "categories.txt", "--map-cutoffs", "all,R,50")
+    shown = {line.split()[0]: line.split()[1:] for line in said.out.splitlines() if line[:3] in ("mAP", "R-P", "R@k")}
+    assert {"mAP", "mAP@50", "mAP@R", "R-P", "R@k"} == set(shown)
+    for name, cells in shown.items():
+        assert {len(cell.partition(".")[2]) for cell in cells} == {2 if name == "R@k" else 4}
+    assert "In percent, except Med r, Mean r: ranks from 1;" in said.out and "fractions of 1" in said.out

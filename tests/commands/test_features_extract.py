@@ -60,19 +60,6 @@ def test_parts_join_to_the_whole(pictures, run):
     assert said.err == "Error: 8 parts of 7 images are too many; give fewer parts.\n"
 
 
-def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
-    (pictures / "green.png").write_bytes(b"half of")
-    start = ("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
-    said = run(*start)
-    assert said.code == 1
-    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png': cannot be decoded")
-    assert not Path("f.npy").exists()
-    said = run(*start, "--on-corrupt", "skip")
-    assert said.out == "f.npy: 6 images, 1,199 numbers (float32)\n"
-    assert "1 of 7 photographs cannot be read and have no row (see f.corrupt.json):" in said.err
-    assert "green.png" not in list(pd.read_parquet("f.images.parquet")["image_id"])
-
-
 def test_a_contact_sheet_puts_like_beside_like(pictures, run):
     run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
     said = run("features", "show", "f.npy", "-p", "pictures", "-o", "sheet.png", "-n", "2")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from fivesentences import cli
@@ -29,12 +30,18 @@ def evaluated(small_model, tmp_path_factory):
     shutil.copytree(small_model, folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for name in ("sims", "other", "third"):
-            words = f"evaluate {name}.npy --phi cider.npy --no-asp --per-query {name}.parquet"
+        for name, given in {
+            "sims": "sims.npy --phi cider.npy", "other": "other.npy --phi cider.npy",
+            "third": "third.npy --phi cider.npy", "norecall": "sims.npy",
+        }.items():  # fmt: skip
+            words = f"evaluate {given} --no-asp --per-query {name}.parquet"
             patch.setattr("sys.argv", ["fivesentences", *words.split(), "-q"])
             with pytest.raises(SystemExit, match="0"):
                 cli.main()
     (folder / "benchmark.csv").write_text(HEADING + "\n".join(ROWS) + "\n")
+    stored = pq.read_table(folder / "sims.parquet")
+    pq.write_table(stored.replace_schema_metadata(None), folder / "plain.parquet")
+    pq.write_table(stored.slice(1), folder / "cut.parquet")
     return folder
 
 
@@ -131,18 +138,17 @@ def test_the_figure_shows_what_its_table_holds(run, results):
 def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
     lines = Path("captions.txt").read_text().splitlines()
     Path("swapped.txt").write_text("".join(f"{line}\n" for line in [*lines[5:], *lines[:5]]))
-    assert run("phi", "cider", "swapped.txt", "-o", "swapped.npy").code == 0
-    run("evaluate", "other.npy", "--phi", "cider=swapped.npy", "--no-asp", "--per-query", "phi.parquet")
-    said = run("leaderboard", "sims.parquet", "phi.parquet")
-    assert said.code == 1 and "were scored with other phi called cider" in said.err
+    run("phi", "cider", "swapped.txt", "-o", "swapped.npy")
     np.save("small.npy", np.load("sims.npy")[:10, :50])
-    run("evaluate", "small.npy", "--per-query", "small.parquet")
-    said = run("leaderboard", "sims.parquet", "small.parquet")
-    assert said.code == 1 and "were scored with other galleries" in said.err and said.err.count("\n") == 1
     np.savetxt("owner.txt", np.roll(np.repeat(np.arange(20), 5), 5), fmt="%d")
-    run("evaluate", "other.npy", "--image-of-caption", "owner.txt", "--per-query", "owner.parquet")
-    said = run("leaderboard", "sims.parquet", "owner.parquet")
-    assert said.code == 1 and "other images of the captions" in said.err
+    for given, wrong in {
+        "other.npy --phi cider=swapped.npy": "were scored with other phi called cider",
+        "small.npy": "were scored with other galleries",
+        "other.npy --image-of-caption owner.txt": "other images of the captions",
+    }.items():
+        run("evaluate", *given.split(), "--no-asp", "--per-query", "another.parquet")
+        said = run("leaderboard", "sims.parquet", "another.parquet")
+        assert said.code == 1 and wrong in said.err and said.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -160,12 +166,6 @@ def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
     ],
 )
 def test_what_cannot_be_ranked_is_one_sentence(run, results, given, said):
-    import pyarrow.parquet as pq
-
-    stored = pq.read_table("sims.parquet")
-    pq.write_table(stored.replace_schema_metadata(None), "plain.parquet")
-    pq.write_table(stored.slice(1), "cut.parquet")
-    run("evaluate", "sims.npy", "--per-query", "norecall.parquet")
     found = run("leaderboard", *given.split())
     assert found.code == 1 and said in found.err, found.err
     assert found.err.count("\n") == 1 and "Traceback" not in found.err

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import fivesentences
-from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import best_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation import compare, evaluate
@@ -89,21 +89,24 @@ def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, folder):
     assert best_of([2.0, 2.0], "R@1") == best_of([1.0, 2.0], "hubs 1") == set()
 
 
-def test_names_are_those_of_files_or_given(folder):
-    for name in ("a/sims.npy", "b/sims.npy", "c,d.npy", "x=y.npy"):
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("sims.npy other.npy c,d.npy", ["sims", "other", "c,d"]),
+        ("mine=sims.npy other.npy x=y.npy", ["mine", "other", "x=y"]),
+        ("A=sims.npy B=sims.npy m=image_emb.npy,text_emb.npy", ["A", "B", "m"]),
+        ("sims.npy other.npy a/sims.npy", None),
+    ],
+)
+def test_names_are_those_of_files_or_given(folder, given, names):
+    for name in ("a/sims.npy", "c,d.npy", "x=y.npy"):
         Path(name).parent.mkdir(exist_ok=True)
         shutil.copy("sims.npy", name)
-
-    def names(*given):
-        return [model.name for model in Inputs().given(given, None).models]
-
-    assert names("sims.npy", "other.npy", "c,d.npy") == ["sims", "other", "c,d"]
-    with pytest.raises(InputError, match=r"two models are called 'sims' \(a/sims.npy and b/sims.npy\)"):
-        names("a/sims.npy", "b/sims.npy", "other.npy")
-    assert names("mine=sims.npy", "other.npy", "x=y.npy") == ["mine", "other", "x=y"]
-    assert names("A=sims.npy", "B=sims.npy") == ["A", "B"]
-    (model,) = Inputs().given(["m=image_emb.npy,text_emb.npy"], None).models
-    assert (model.name, str(model.matrix), str(model.text)) == ("m", "image_emb.npy", "text_emb.npy")
+    if names is None:
+        with pytest.raises(InputError, match=r"two models are called 'sims' \(sims.npy and a/sims.npy\)"):
+            ModelInputs().given(given.split(), None)
+    else:
+        assert [model.name for model in ModelInputs().given(given.split(), None).models] == names
 
 
 @pytest.mark.parametrize(("suffix", "protocol"), [("csv", None), ("parquet", "coco-1k-first")])
@@ -130,23 +133,21 @@ def test_the_values_of_queries_average_to_the_table(run, folder, suffix, protoco
 
 
 def test_json_says_how_its_numbers_came_about(run, folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for line in ("evaluate sims.npy --phi mine=cider.npy --captions captions.txt --metric bleu2",
                  "evaluate sims.npy A=other.npy --no-compare --phi cider.npy",
                  "compare sims.npy other.npy --resamples 9"):  # fmt: skip
-        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-        before = datetime.now(UTC) - timedelta(seconds=1)
         assert run(*line.split(), "--json", "o.json").code == 0
         made = content()
-        assert made["fivesentences"] == fivesentences.__version__
+        assert made["fivesentences"] == fivesentences.__version__ and made["date"] == "1970-01-02T00:00:00+00:00"
         assert made["command"] == f"fivesentences {line} --json o.json"
-        assert before <= datetime.fromisoformat(made["date"]) <= datetime.now(UTC)
-        files = re.findall(r"[a-z]+\.(?:npy|txt)", line)
-        assert [one["file"] for one in made["inputs"]] == files
-        for one in made["inputs"]:
-            assert one["sha256"] == hashlib.sha256(Path(one["file"]).read_bytes()).hexdigest()
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-        run(*line.split(), "--json", "o.json")
-        assert content()["date"] == "1970-01-02T00:00:00+00:00"
+        assert {one["file"]: one["sha256"] for one in made["inputs"]} == {
+            file: hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            for file in re.findall(r"[a-z]+\.(?:npy|txt)", line)
+        }
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    run("compare", "sims.npy", "other.npy", "--resamples", "9", "--json", "o.json")
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(content()["date"])) < timedelta(minutes=1)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     said = run("evaluate", "sims.npy", "--json", "o.json")
     assert said.code == 1 and "SOURCE_DATE_EPOCH is 'soon'" in said.err

@@ -1,4 +1,4 @@
-"""`evaluate --inference`, `compare`, `download`, the help of every command, and shell completion."""
+"""`evaluate --inference`, `compare`, `download`, tables, wrong options, the help of every command, and completion."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from fivesentences import cli
+from fivesentences.commands.arguments import Dataset
+from fivesentences.commands.features import FormatName
+from fivesentences.commands.sheets import Sheet, show
 from fivesentences.evaluation import compare, evaluate
+from fivesentences.evaluation.protocols import PROTOCOLS
+from fivesentences.features.formats import FORMATS
 from fivesentences.retrieval import rescore
 
 COMMANDS = [words.split() for commands in cli.COMMANDS.values() for words in commands]
@@ -71,14 +77,6 @@ def test_compare_reports_what_the_library_computes(run, folder, words, options):
     assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
 
 
-def test_images_with_unequal_captions_are_assigned_as_many(run, folder):
-    np.save("few.npy", np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]])
-    Path("images.txt").write_text("0\n0\n1\n1\n1\n2\n0\n")
-    given = ("--inference", "assignment", "--rescored", "a.npy", "--image-of-caption", "images.txt")
-    assert run("evaluate", "few.npy", *given).code == 0
-    assert np.bincount(np.load("a.npy").argmax(axis=0)).tolist() == [3, 3, 1]
-
-
 def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file_alone(run, folder):
     hand = "{path: d/a.zip, version: v, url: null, licence: l, sha256: null, size: null, fetch_by_hand: Ask for it.}"
     there = "{path: d/b.txt, version: v, url: 'https://nowhere.invalid/b', licence: l, sha256: null, size: null}"
@@ -94,6 +92,40 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert alone.code == 0 and Path("alone/d/b.txt").read_text() == "x"
     whole = run(*common, "--data", "whole")
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate",
+        "evaluate sims.npy --no-such-option",
+        "evaluate sims.npy --dataset bogus",
+        "evaluate sims.npy --ks 1,x",
+        "evaluate sims.npy --map-cutoffs 0",
+        "evaluate sims.npy --json - --csv -",
+        "evaluate sims.npy --eccv --cxc x.csv",
+        "similarity x --split bogus -o o.npy",
+    ],
+)
+def test_wrong_options_end_with_2(run, folder, line):
+    said = run(*line.split())
+    assert said.code == 2 and "Usage: fivesentences" in said.err
+
+
+def test_choices_are_those_of_the_library():
+    assert (set(get_args(Dataset)), set(get_args(FormatName))) == (set(PROTOCOLS), set(FORMATS))
+
+
+@pytest.mark.parametrize("width", [20, 60, None])
+def test_no_number_and_no_label_of_a_table_is_ever_cut(capsys, monkeypatch, width):
+    columns = [(side, f"@{k}") for side in ("i2t", "t2i") for k in range(1, 18)] + [("", "sum")]
+    rows = [[f"metric {n}", "cider", *(f"{n}{at}.25" for at in range(len(columns)))] for n in range(1, 4)]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: width is not None, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width or 80))
+    show([Sheet(["metric", "phi"], columns, rows, "a title", ["a note"])])
+    said = capsys.readouterr().out
+    lines = [line.split() for line in said.splitlines()]
+    assert all(" ".join(row).split() in lines for row in rows) and "…" not in said
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -84,9 +84,7 @@ def test_spice_parses_once_and_keeps_the_tuples(folder, run, monkeypatch):
     ("arguments", "sentence"),
     [
         ("cider captions.txt -o phi.npy", "captions.txt holds 6 captions, which is not a multiple of 5"),
-        ("cidre captions.txt -o phi.npy", "expected one of binary"),
         ("cider-p captions.txt -o phi.npy", "one of whitespace, reattached, ptb"),
-        ("meteor captions.txt -o phi.npy", "no whole matrix"),
         ("cider captions.txt -o phi.npy --top-k 3", "name one without .npy"),
         ("cider captions.txt -o phi.npy --per-image 2 --tuples x", "leave --tuples out"),
     ],

@@ -168,18 +168,6 @@ def test_a_mistake_fails_the_build(tmp_path: Path, change: dict[str, str], messa
         assert message in done.stderr
 
 
-def test_the_build_is_strict_and_fresh() -> None:
-    script = (SITE / "build").read_text()
-    assert "--fail-on-warning" in script and "--fresh-env" in script
-
-
-def test_the_order_of_documents_names_each_once() -> None:
-    contents = yaml.safe_load((SITE / "contents.yml").read_text())
-    named = re.findall(r"'file': '([^']+)'", str(contents))
-    assert len(named) == len(set(named))
-    assert named[0] == "docs/tutorial"
-
-
 CONFIGURATION = {
     "scale": [path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "datasets"],
     "datasets": [ROOT / "config" / "datasets.yaml"],

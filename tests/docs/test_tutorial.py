@@ -58,18 +58,9 @@ def test_every_cell_runs_and_the_text_is_right(notebook) -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) >= 10
     assert all(cell.execution_count for cell in code if cell.source.strip())
-
-
-def test_the_table_has_recall_and_what_phi_adds(notebook) -> None:
     table = outputs(notebook, 'scores.wide().droplevel(["phi", "formula", "style"])')
     assert all(metric in table for metric in ("R@k", "N@k", "SR@k", "150 images, 750 captions"))
-
-
-def test_the_comparison_has_p_values(notebook) -> None:
     table = outputs(notebook, 'tests = compare(ours, similarity, {"cider": phi}, ks=(1, 10), ms=())')
     assert "difference" in table and "p is not adjusted for 15 metrics" in table
-
-
-def test_pictures_are_drawn(notebook) -> None:
     drawn = [one for cell in notebook.cells for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]
     assert len(drawn) == 2

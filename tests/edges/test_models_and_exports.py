@@ -12,7 +12,7 @@ import pytest
 from edge_cases import ids, refused, right
 from fivesentences.evaluation import evaluate
 from fivesentences.evaluation.comparing import compare_all
-from fivesentences.evaluation.protocols import Scorer
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics import holm
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics import write_phi
@@ -62,7 +62,7 @@ def compared(models="ab", **options):
     """Compare one or two models in Python."""
 
     def call(folder: Path):
-        scorer = Scorer(Gallery.of(np.load(folder / "a.npy")))
+        scorer = ProtocolScorer(Gallery.of(np.load(folder / "a.npy")))
         found = {name: scorer(np.load(folder / f"{name}.npy"), queries=True) for name in models}
         return compare_all(found, scorer.whole.image_of_caption, resamples=9, **options)
 
@@ -70,7 +70,7 @@ def compared(models="ab", **options):
 
 
 def scored_again(folder: Path):
-    return Scorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
+    return ProtocolScorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
 
 
 FEW = "--resamples 9"
@@ -86,8 +86,8 @@ GIVEN = [
     refused("evaluate a.npy --metric cider", "give --captions FILE"),
     refused("evaluate a.npy --mean --captions captions.txt", "at least two"),
     refused("evaluate a.npy --labels twos.npy --instances x.json", "give one of them"),
-    refused("evaluate a.npy --labels labels7.npy", "labels7.npy is [7, 3] but there are 20 images"),
-    refused("evaluate a.npy --labels twos.npy", "twos.npy: [0, 0] is 2.0; a label is 0 or 1"),
+    refused("evaluate a.npy --labels labels7.npy", "labels is [7, 3] but there are 20 images"),
+    refused("evaluate a.npy --labels twos.npy", "labels[0, 0] is 2.0; an image has a label (1) or not (0)"),
     refused("evaluate a.npy --categories few.txt", "few.txt holds 10 categories but there are 20 images"),
     refused("evaluate a.npy --dataset coco-1k-5fold --cxc x.csv", "--dataset coco-1k-5fold scores parts of it"),
     refused(f"{INFERENCE} csls --rescored o.npz", "must end in .npy"),

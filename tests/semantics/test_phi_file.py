@@ -145,6 +145,7 @@ def test_a_failure_halfway_leaves_the_finished_matrix_alone(written, monkeypatch
     ("metric", "name", "sentence"),
     [
         ("bertscore", "phi.npy", "expected one of binary, bleu1"),
+        ("cider-p", "phi.npy", "a tokenisation is one of whitespace, reattached, ptb"),
         ("binary-ptb", "phi.npy", "takes no tokenisation; write 'binary'"),
         ("meteor", "phi.npy", "no whole matrix of it; score chosen pairs"),
         ("spice", "phi.npy", "the tuples of the captions are missing; pass tuples="),

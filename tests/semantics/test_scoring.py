@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import threading
 
 import numpy as np
@@ -47,15 +45,6 @@ def test_an_error_in_a_block_ends_the_matrix_and_the_threads(scorer, tmp_path, m
         matrix_of(scorer, tmp_path / "phi.npy")
     assert not list(tmp_path.iterdir())
     assert threading.active_count() == before
-
-
-def test_a_full_disk_is_one_sentence(scorer, tmp_path, monkeypatch):
-    def full(descriptor, start, length):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with pytest.raises(InputError, match=r"phi.npy cannot be written \(No space left on device\); make room"):
-        matrix_of(scorer, tmp_path / "phi.npy")
 
 
 def test_an_output_that_does_not_fit_is_refused(scorer, tmp_path):

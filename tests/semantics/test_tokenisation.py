@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.errors import InputError
 from fivesentences.semantics.tokenisation import tokenise
 
 
@@ -26,8 +25,3 @@ from fivesentences.semantics.tokenisation import tokenise
 )
 def test_reattached_punctuation_belongs_to_the_word_beside_it(caption, words):
     assert tokenise([caption], "reattached") == [words]
-
-
-def test_an_unknown_tokenisation_is_refused():
-    with pytest.raises(InputError, match="tokenize is 'spaces'; expected one of 'whitespace', 'reattached', 'ptb'"):
-        tokenise(["a"], "spaces")

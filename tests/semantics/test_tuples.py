@@ -51,12 +51,6 @@ def test_the_drawn_scenes_tuples_follow_their_caption_ids(tmp_path: Path) -> Non
     assert tuples.source == GENERATOR
 
 
-def test_a_caption_that_was_not_parsed_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "tuples.jsonl.gz", PARSED)
-    with pytest.raises(InputError, match=r"no tuples for caption 'A cat\.' \(caption 1 of 2\)"):
-        read_tuples(path, ["A red dog.", "A cat."])
-
-
 def by_id(*lines: Any) -> list[Any]:
     return [{"caption_id": "a#0", "tuples": []}, *lines]
 
@@ -89,14 +83,17 @@ def test_what_is_not_a_file_of_tuples_is_refused(tmp_path: Path, content: Any, s
         read_tuples(path, ["A red dog."], ["a#0"])
 
 
-def test_a_file_that_identifies_captions_by_id_needs_the_ids(tmp_path: Path) -> None:
+def test_captions_that_a_file_lacks_or_names_otherwise_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "tuples.jsonl.gz", by_id())
-    with pytest.raises(InputError, match="pass caption_ids"):
-        read_tuples(path, ["A red dog."])
-    with pytest.raises(InputError, match="2 caption ids for 1 captions"):
-        read_tuples(path, ["A red dog."], ["a#0", "a#1"])
-    with pytest.raises(InputError, match="this is a folder"):
-        read_tuples(tmp_path, [])
+    other = written(tmp_path / "other.jsonl.gz", PARSED)
+    for file, captions, ids, says in (
+        (path, ["A red dog."], None, "pass caption_ids"),
+        (path, ["A red dog."], ["a#0", "a#1"], "2 caption ids for 1 captions"),
+        (other, ["A red dog.", "A cat."], None, r"no tuples for caption 'A cat\.' \(caption 1 of 2\)"),
+        (tmp_path, [], None, "this is a folder"),
+    ):
+        with pytest.raises(InputError, match=says):
+            read_tuples(file, captions, ids)
 
 
 def test_what_the_same_parser_found_before_is_taken_over_from_whole_files_only(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from fivesentences.commands.arguments import Dataset
 from fivesentences.commands.sheets import Read
@@ -90,73 +89,52 @@ class Annotations:
             raise InputError(what, where=by_ids, cure=f"give {missing} (with --dataset {COCO_5K} they are known)")
 
     def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-        """Read categories, labels and positives of a gallery, as ``Scorer`` takes them.
+        """Read categories, labels and positives of a gallery, as ``ProtocolScorer`` takes them.
 
         Args:
             gallery: Images, captions and similarity.
             captions: File of its captions, by which an assumed order of COCO's test split is checked.
 
         Returns:
-            Arguments of ``Scorer``, and a sentence on the order of images and captions where it was assumed.
+            Arguments of ``ProtocolScorer``, and a sentence on the order of images and captions where it was assumed.
 
         Raises:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
                 is given for another gallery than COCO's 5K test split.
         """
+        if self.eccv:
+            PROTOCOLS[COCO_5K].check(gallery)
         n_images, n_captions = gallery.shape
-        coco = PROTOCOLS[COCO_5K]
-        if self.eccv and gallery.shape != coco.split:
-            raise InputError(
-                f"--eccv is about COCO's 5K test split of {coco.images:,} images and {coco.captions:,} captions, but "
-                f"{gallery.name} is {list(gallery.shape)}; leave --eccv out."
-            )
         image_ids = read_list(self.image_ids, n_images, "ids", "images")
         caption_ids = read_list(self.caption_ids, n_captions, "ids", "captions")
         notes: list[str] = []
-        if self._are_ids_known and (self.eccv or self.cxc is not None or self.instances is not None):
-            image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
+        by_pairs = self.eccv or self.cxc is not None
+        if self._are_ids_known and (by_pairs or self.instances is not None):
+            is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
+            told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
+            usual_images, usual_captions = (list(map(str, ids)) for ids in coco_test_ids())
+            assumed = {}
+            if image_ids is None:
+                image_ids = usual_images[:n_images]
+                assumed["--image-ids"] = f"images (the first is {image_ids[0]})"
+            if caption_ids is None and by_pairs:
+                caption_ids = usual_captions[:n_captions]
+                assumed["--caption-ids"] = f"captions (the first is {caption_ids[0]})"
+            if assumed:
+                notes.append(
+                    f"No {' and '.join(assumed)} given: {' and '.join(assumed.values())} are taken to be in Karpathy's "
+                    f"order of COCO's test split; {told}."
+                )
         categories = read_list(self.categories, n_images, "categories", "images")
+        labels = None if self.labels is None else read_matrix(self.labels)
+        if self.instances is not None:
+            labels = read_instances(self.instances, image_ids or [])
         arguments = {
             "categories": None if categories is None else np.unique(categories, return_inverse=True)[1],
-            "labels": self._labels(image_ids, n_images),
+            "labels": labels,
             "positives": self._positives(image_ids, caption_ids),
         }
         return arguments, notes
-
-    def _usual_order(
-        self, gallery: Gallery, image_ids: list[str] | None, caption_ids: list[str] | None, captions: Path | None
-    ) -> tuple[list[str] | None, list[str] | None, list[str]]:
-        """Return ids of both sides, those not given in Karpathy's order, and a sentence on what was assumed."""
-        usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
-        is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
-        assumed = {}
-        if image_ids is None:
-            image_ids = [str(number) for number in usual_images[: gallery.n_images]]
-            assumed["--image-ids"] = f"images (the first is {image_ids[0]})"
-        if caption_ids is None and (self.eccv or self.cxc is not None):
-            caption_ids = [str(number) for number in usual_captions[: gallery.n_captions]]
-            assumed["--caption-ids"] = f"captions (the first is {caption_ids[0]})"
-        if not assumed:
-            return image_ids, caption_ids, []
-        told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
-        note = (
-            f"No {' and '.join(assumed)} given: {' and '.join(assumed.values())} are taken to be in Karpathy's order "
-            f"of COCO's test split; {told}."
-        )
-        return image_ids, caption_ids, [note]
-
-    def _labels(self, image_ids: list[str] | None, n_images: int) -> NDArray[Any] | None:
-        if self.labels is None:
-            return None if self.instances is None else read_instances(self.instances, image_ids or [])
-        labels = read_matrix(self.labels)
-        if len(labels) != n_images:
-            what = f"{self.labels} is {list(labels.shape)} but there are {n_images} images; give a row for each image."
-            raise InputError(what)
-        unlike = np.argwhere(~np.isin(labels, (0, 1)))
-        if len(unlike):
-            row, column = unlike[0].tolist()
-            raise InputError(f"[{row}, {column}] is {labels[row, column]}; a label is 0 or 1.", where=self.labels)
-        return labels
 
     def _positives(self, image_ids: list[str] | None, caption_ids: list[str] | None) -> dict[str, Positives] | None:
         if self.eccv:

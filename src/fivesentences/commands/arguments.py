@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import inspect
+import io
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -62,7 +65,8 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
 
     Parameters that may be given by position are arguments; those that follow a ``*`` are options. One whose type is a
     dataclass stands for an option per field. Its docstring is the help; ``Args`` there, and ``Attributes`` of the
-    dataclasses, describe the options.
+    dataclasses, describe the options. ``quiet`` silences standard error while the function runs, and standard output
+    too unless it is a field of a dataclass.
     """
     text, described = _documented(function)
     hints, groups, parameters = get_type_hints(function, include_extras=True), {}, []
@@ -78,9 +82,15 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
             parameters.append(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, **of_field))
 
     def run(**given: Any) -> None:
+        quiet = given.get("quiet", False)
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
-        function(**given)
+        with contextlib.ExitStack() as silence:
+            if quiet:
+                silence.enter_context(contextlib.redirect_stderr(io.StringIO()))
+            if quiet and "quiet" in given:
+                silence.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            function(**given)
 
     run.__doc__, run.__name__ = text, function.__name__
     run.__annotations__ = {one.name: _annotated(one, described[one.name]) for one in parameters}
@@ -139,3 +149,17 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
             wanted = f"whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10."
             raise typer.BadParameter(f"it is '{shown}'; give {wanted}", param_hint=option)
     return tuple(found)
+
+
+def named(text: str) -> tuple[str, str]:
+    """Split ``NAME=FILE`` into both; the name of a file that holds an equals sign, or none, is empty."""
+    name, equals, file = text.partition("=")
+    return (name, file) if equals and not Path(text).exists() else ("", text)
+
+
+def setting_of(text: str) -> tuple[str, Any]:
+    """Split ``NAME=VALUE``; a value that is no JSON is text, and the name is empty where there is no equals sign."""
+    name, equals, value = text.partition("=")
+    with contextlib.suppress(ValueError, RecursionError):  # no JSON, or beyond what its reader takes
+        return name, json.loads(value)
+    return name if equals else "", value

@@ -15,7 +15,7 @@ from fivesentences.config.reading import read
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
-from fivesentences.storage import check_outputs, check_writable, write_lines
+from fivesentences.storage import check_outputs, write_lines
 
 DATASETS = get_args(Dataset)
 # What the workflow calls these datasets.
@@ -59,9 +59,6 @@ def captions(
     """
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
     check_outputs(outputs, [None if dataset in DATASETS else Path(dataset), catalogue_of(downloads)])
-    for path in outputs.values():
-        if path is not None:
-            check_writable(path)
     corpus = corpus_of(dataset, split, downloads)
     counts = np.bincount(corpus.image_of_caption)
     fewest, most = int(counts.min()), int(counts.max())
@@ -75,10 +72,9 @@ def captions(
         write_lines(image_of_caption, corpus.image_of_caption.tolist())
     if image_names is not None:
         write_lines(image_names, corpus.images["filename"])
-    if not quiet:
-        needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
-        phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
-        print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
+    needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
+    phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
+    print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
 
 
 def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:

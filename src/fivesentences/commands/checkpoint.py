@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.commands.arguments import Out
+from fivesentences.commands.arguments import Out, setting_of
 from fivesentences.errors import InputError, need
 from fivesentences.storage import check_outputs
 
@@ -66,11 +65,8 @@ def _vectors(path: Path) -> NDArray[np.float32]:
 
 
 def _option(pair: str) -> tuple[str, object]:
-    """Parse ``name=value``; a value is a number, true, false or text."""
-    name, equals, value = pair.partition("=")
-    if not equals or not name.isidentifier():
+    """Parse ``name=value``, see ``setting_of``."""
+    name, value = setting_of(pair)
+    if not name.isidentifier():
         raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")
-    try:
-        return name, json.loads(value)
-    except (ValueError, RecursionError):  # no JSON, or beyond what its reader takes
-        return name, value
+    return name, value

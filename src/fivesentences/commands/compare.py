@@ -8,9 +8,9 @@ import typer
 
 from fivesentences.commands.arguments import Dataset, Resampling, numbers_of
 from fivesentences.commands.evaluate import GALLERY
-from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import GROUND_TRUTH, labelled, p_in_words, rules, sized
-from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
+from fivesentences.commands.sheets import Outputs, Sheet, number
 from fivesentences.console import working
 from fivesentences.evaluation.comparing import compare as compare_similarities
 from fivesentences.evaluation.gallery_files import read_scores
@@ -24,7 +24,7 @@ def compare(
     a: Annotated[str, typer.Argument(metavar="A")],
     b: Annotated[str, typer.Argument(metavar="B")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     tests: Resampling,
     outputs: Outputs,
     dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None,
@@ -62,17 +62,16 @@ def compare(
     read = [("a", a), ("b", b), *inputs.read]
     outputs.check(read)
     cutoffs, sizes = numbers_of(ks, "--ks"), numbers_of(ms, "--ms")
-    with quietly(outputs.quiet):
-        gallery, _ = inputs.gallery(given, protocol)
-        matrix, _ = read_scores(second.matrix, second.text, transposed=inputs.transposed)
-        # One step more than there are similarities: the resampling.
-        with working(f"compare {a} and {b}", 1 + 2 * (protocol.folds if protocol else 1)) as advance:
-            frame = compare_similarities(
-                gallery, gallery.with_similarity(matrix, second.matrix), protocol=dataset, ks=cutoffs, ms=sizes,
-                asp=asp or everything, asp_ties=("index", "average") if everything else ("index",),
-                sr_ground_truth=("kept", "removed") if everything else ("removed",), method=method,
-                resamples=tests.resamples, confidence=confidence, seed=tests.seed, progress=advance,
-            )  # fmt: skip
+    gallery, _ = inputs.gallery(given, protocol)
+    matrix, _ = read_scores(second.matrix, second.text, transposed=inputs.transposed)
+    # One step more than there are similarities: the resampling.
+    with working(f"compare {a} and {b}", 1 + 2 * (protocol.folds if protocol else 1)) as advance:
+        frame = compare_similarities(
+            gallery, gallery.with_similarity(matrix, second.matrix), protocol=dataset, ks=cutoffs, ms=sizes,
+            asp=asp or everything, asp_ties=("index", "average") if everything else ("index",),
+            sr_ground_truth=("kept", "removed") if everything else ("removed",), method=method,
+            resamples=tests.resamples, confidence=confidence, seed=tests.seed, progress=advance,
+        )  # fmt: skip
     attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "stated_once")}
     about = {"a": first.words, "b": second.words, **attributes}
     notes = [
@@ -86,7 +85,7 @@ def compare(
     files = {"file_a": about["a"], "file_b": about["b"]}
     tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})
     sheet = _sheet(frame, sized(f"A = {about['a']}, B = {about['b']}", about), notes)
-    outputs.write([sheet], tidy, {**about, **outputs.provenance(read), "tests": rows})
+    outputs.write([sheet], tidy, about | {"tests": rows}, read)
 
 
 def _sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:

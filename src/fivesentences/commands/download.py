@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from fivesentences.commands.arguments import Downloads, Quiet
-from fivesentences.commands.sheets import quietly
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.pointers import pointers_of, write_pointers
@@ -68,10 +67,8 @@ def download(
     # An excerpt stands in for a whole file, which is fetched.
     wanted = files or [file for file, about in entry.files.items() if about.excerpt_of is None]
     for file in sorted(wanted, key=lambda file: entry.files[file].url is None):
-        with quietly(quiet):
-            fetched = fetch(entry, dataset, file, downloads.data, mirror)
-        if not quiet:
-            print(fetched)
+        fetched = fetch(entry, dataset, file, downloads.data, mirror)
+        print(fetched)
 
 
 def _check_name(catalogue: Path, what: str, name: str, known: Collection[str]) -> None:

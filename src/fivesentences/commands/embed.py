@@ -11,7 +11,6 @@ import typer
 from fivesentences import encoders
 from fivesentences.commands.arguments import Device, Downloads, Out, Precision, Quiet, Split
 from fivesentences.commands.captions import DATASETS, corpus_of
-from fivesentences.commands.sheets import quietly
 from fivesentences.config.reading import check
 from fivesentences.console import working
 from fivesentences.corpus import Photographs
@@ -107,13 +106,11 @@ def embed(
         subject = _of_files(captions, image_names, image_of_caption, per_image)
     photographs = Photographs(*images)
     subject.check(photographs)
-    with quietly(quiet):
-        with working(f"load {encoder}"):
-            loaded = encoders.load_encoder(spec, device_named(device))
-        folder = encoders.embed(loaded, subject, photographs, out, workers)
-    if not quiet:
-        print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
-        print(f"{folder.subject}.", *folder.sentences()[1:], sep="\n")
+    with working(f"load {encoder}"):
+        loaded = encoders.load_encoder(spec, device_named(device))
+    folder = encoders.embed(loaded, subject, photographs, out, workers)
+    print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
+    print(f"{folder.subject}.", *folder.sentences()[1:], sep="\n")
 
 
 def _of_files(

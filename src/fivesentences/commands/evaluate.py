@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -11,16 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fivesentences.commands.annotations import Annotations
-from fivesentences.commands.arguments import Resampling, numbers_of
+from fivesentences.commands.arguments import Resampling, numbers_of, setting_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.given_models import Inputs, Model
+from fivesentences.commands.given_models import Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
-from fivesentences.commands.sheets import Outputs, quietly
+from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
-from fivesentences.evaluation.protocols import Scorer, rescored
+from fivesentences.evaluation.protocols import ProtocolScorer, rescored
 from fivesentences.evaluation.result_files import subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import sums_of
@@ -28,6 +27,7 @@ from fivesentences.retrieval import INFERENCE, Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 
+NOT_SETTINGS = ("direction", "image_of_caption", "out")  # of a method, which the command fills in
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
 
 
@@ -37,7 +37,7 @@ class Inference:
 
     Attributes:
         method: A name in ``INFERENCE``.
-        settings: Its options by name.
+        settings: All its options by name.
     """
 
     method: str = "naive"
@@ -50,21 +50,16 @@ class Inference:
         Raises:
             InputError: If there is no such method or setting.
         """
-        method, *settings = (text or "naive").split(",")
+        method, *given = (text or "naive").split(",")
         if method not in INFERENCE:
             raise InputError(f"it is '{method}'; a method is one of {', '.join(INFERENCE)}.", where="--inference")
-        known = [name for name in _settings_of(method) if name not in ("direction", "image_of_caption", "out")]
-        found: dict[str, Any] = {}
-        for setting in settings:
-            name, equals, value = setting.partition("=")
-            if not equals or name not in known:
-                what = f"{method} has no setting '{name}'; its settings are: {', '.join(known) or 'none'}."
-                raise InputError(what, where="--inference")
-            try:
-                found[name] = json.loads(value)
-            except ValueError:
-                found[name] = value
-        return cls(method, found)
+        parameters = list(inspect.signature(INFERENCE[method]).parameters.values())[1:]
+        settings = {one.name: one.default for one in parameters if one.name not in NOT_SETTINGS}
+        changes = dict(map(setting_of, given))
+        if strange := [name for name in changes if name not in settings]:
+            what = f"{method} has no setting '{strange[0]}'; its settings are: {', '.join(settings) or 'none'}."
+            raise InputError(what, where="--inference")
+        return cls(method, settings | changes)
 
     @property
     def directions(self) -> list[tuple[str, ...]]:
@@ -73,24 +68,15 @@ class Inference:
 
     @property
     def words(self) -> str:
-        """The method and its settings, including the defaults."""
-        settings = {**_settings_of(self.method), **self.settings}
-        shown = [f"{name} = {value}" for name, value in settings.items() if value and name not in ("direction", "out")]
-        return ", ".join([self.method, *shown])
+        """The method and its settings."""
+        return ", ".join([self.method, *(f"{name} = {value}" for name, value in self.settings.items() if value)])
 
     def note(self, galleries: int) -> str:
         """Return a sentence on how the similarity was read."""
         words = f"Re-scored by {self.words}"
-        if self.method in TRANSDUCTIVE:
-            words += ", which looks at all queries at once"
-        if self.method in PER_DIRECTION:
-            words += "; each direction is read from a matrix of its own"
+        words += ", which looks at all queries at once" if self.method in TRANSDUCTIVE else ""
+        words += "; each direction is read from a matrix of its own" if self.method in PER_DIRECTION else ""
         return words + ("; over the whole split, not within a gallery." if galleries > 1 else ".")
-
-
-def _settings_of(method: str) -> dict[str, Any]:
-    parameters = list(inspect.signature(INFERENCE[method]).parameters.values())[1:]
-    return {parameter.name: parameter.default for parameter in parameters}
 
 
 @dataclass(frozen=True)
@@ -128,7 +114,7 @@ class Metrics:
     mean: bool = False
 
     def of_evaluator(self) -> dict[str, Any]:
-        """Return arguments of ``Scorer``.
+        """Return arguments of ``ProtocolScorer``.
 
         Raises:
             typer.BadParameter: If a list of numbers holds something else.
@@ -150,21 +136,11 @@ class Metrics:
             "category_cutoffs": numbers_of(self.map_cutoffs, "--map-cutoffs", {"all": None, "R": "R"}),
         }
 
-    def and_mean(self, gallery: Gallery) -> tuple[Gallery, list[str]]:
-        """Return the gallery with the mean of its phi if it was asked for, and a sentence on it."""
-        if not self.mean:
-            return gallery, []
-        if "mean" in gallery.phis:
-            what = "--mean calls its phi 'mean', and there is a phi of that name; name it otherwise: --phi NAME=FILE."
-            raise InputError(what)
-        note = f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled."
-        return gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))}), [note]
-
 
 def evaluate(
     models: Annotated[list[str], typer.Argument(metavar="MODEL")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     annotations: Annotations,
     metrics: Metrics,
     tests: Resampling,
@@ -222,50 +198,49 @@ def evaluate(
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(names)}.", where="--against")
     read = [*(file for model in given.models for file in model.read), *inputs.read, *annotations.read_files]
     outputs.check(read, exports.files(names, inference.directions, metrics.inference))
-    with quietly(outputs.quiet):
-        with working(f"read {given.models[0].words}"):
-            gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
-        further, on_order = annotations.read(gallery, given.captions)
-        gallery, on_mean = metrics.and_mean(gallery)
-        scorer = Scorer(gallery, annotations.dataset, **options, **further)
-        ids = exports.item_names(gallery, annotations)
-
-        def export(model: Model, read: Gallery, sides: Sequence[str]) -> None:
-            exports.write_matrix(read, sides)
-            exports.write_runs(scorer, read, sides, model.name, names, ids)
-
-        queries = compared or exports.per_query is not None
-        results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
-        notes = [*given.notes, *notes, *on_order, *on_mean, *more, *exports.notes]
-        tested, first = None, results[names[0]]
-        if compared:
-            n_pairs = len(names) - 1 if against else len(names) * (len(names) - 1) // 2
-            with working(f"compare {len(names)} models", n_pairs) as advance:
-                tested = compare_all(
-                    results, scorer.whole.image_of_caption,
-                    against=against, resamples=tests.resamples, seed=tests.seed, progress=advance,
-                )  # fmt: skip
-        of_files = {model.words: results[model.name] for model in given.models}
-        exports.write_queries(of_files, subject_of(scorer.whole, first.about, given.about))
-        about = {**first.about, **({"scored": given.about} if given.about else {}), **outputs.provenance(read)}
-    notes, labels = list(dict.fromkeys(notes)), {key: first.about[key] for key in GALLERY}
+    with working(f"read {given.models[0].words}"):
+        gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
+    further, on_order = annotations.read(gallery, given.captions)
+    notes = [*given.notes, *notes, *on_order]
+    if metrics.mean:
+        if "mean" in gallery.phis:
+            raise InputError("--mean adds a phi 'mean', and there is a phi of that name; rename it: --phi NAME=FILE.")
+        notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
+        gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
+    scorer = ProtocolScorer(gallery, annotations.dataset, **options, **further)
+    export = exports.writer(scorer, gallery, names, annotations)
+    queries = compared or exports.per_query is not None
+    results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
+    notes = list(dict.fromkeys([*notes, *more, *exports.notes]))
+    tested, first = None, results[names[0]]
+    if compared:
+        n_pairs = len(names) - 1 if against else len(names) * (len(names) - 1) // 2
+        with working(f"compare {len(names)} models", n_pairs) as advance:
+            tested = compare_all(
+                results, scorer.whole.image_of_caption,
+                against=against, resamples=tests.resamples, seed=tests.seed, progress=advance,
+            )  # fmt: skip
+    of_files = {model.words: results[model.name] for model in given.models}
+    exports.write_queries(of_files, subject_of(scorer.whole, first.about, given.about))
+    about = first.about | ({"scored": given.about} if given.about else {})
+    labels = {key: about[key] for key in GALLERY}
     if len(names) == 1:
-        tidy = labelled(first.tidy(), {"file": first.about["similarity"], **labels})
-        outputs.write(sheets(first, notes), tidy, {**about, "values": first.values})
+        tidy = labelled(first.tidy(), {"file": about["similarity"], **labels})
+        outputs.write(sheets(first, notes), tidy, about | {"values": first.values}, read)
         return
     del about["similarity"]
-    tidy = tidy_of_models(results, tested, labels)
-    outputs.write(model_sheets(results, tested, against, notes), tidy, about | content_of_models(results, tested))
+    tidy, content = tidy_of_models(results, tested, labels), about | content_of_models(results, tested)
+    outputs.write(model_sheets(results, tested, against, notes), tidy, content, read)
 
 
 def score_models(
-    scorer: Scorer,
+    scorer: ProtocolScorer,
     models: Sequence[Model],
     gallery: Gallery,
     transposed: bool,
     queries: bool,
     inference: Inference | None = None,
-    export: Callable[[Model, Gallery, Sequence[str]], None] = lambda model, read, sides: None,
+    export: Callable[[str, Gallery, Sequence[str]], None] | None = None,
 ) -> tuple[dict[str, Evaluation], list[str]]:
     """Score every model; one similarity at a time is in memory, and that of the first model.
 
@@ -276,28 +251,35 @@ def score_models(
         transposed: True if the rows of similarities are captions.
         queries: True to keep the values of all queries.
         inference: How the similarity is read; default: as it is.
-        export: Called with each model, its gallery as it was read, and the directions that are read from it.
+        export: Called with the name of each model, its gallery as it was read, and the directions read from it.
 
     Returns:
         The numbers of every model by its name, and sentences on the models.
     """
     inference = inference or Inference()
+
+    def another(model: Model) -> tuple[Gallery, list[str]]:
+        matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
+        similar = scorer.whole.with_similarity(matrix, model.matrix)
+        return similar, [*notes, *notes_on_constant_scores(similar)]
+
     notes: list[str] = []
     results: dict[str, Evaluation] = {}
     with working("check the models", len(models) - 1) as advance:  # before anything is computed
         for model in models[1:]:
-            notes += _another(scorer, model, transposed)[1]
+            notes += another(model)[1]
             advance()
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     for model in models:
         if results:
             with working(f"read {model.words}"):
-                gallery = _another(scorer, model, transposed)[0]
+                gallery = another(model)[0]
         parts = []
         with working(f"score {model.words}, {size}", len(scorer.parts) * len(inference.directions)) as advance:
             for sides, read in rescored(gallery, inference.method, **inference.settings):
                 parts.append(scorer(read, queries=queries, progress=advance, directions=sides))
-                export(model, read, sides)
+                if export is not None:
+                    export(model.name, read, sides)
         results[model.name] = first = parts[0]
         for other in parts[1:]:  # the other direction, read from a matrix of its own
             first.values += other.values
@@ -308,10 +290,3 @@ def score_models(
             first.about["inference"] = inference.words
             notes.append(inference.note(len(scorer.parts)))
     return results, notes
-
-
-def _another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
-    """Return the similarity of another model of the same images and captions, checked, and sentences on it."""
-    matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
-    gallery = scorer.whole.with_similarity(matrix, model.matrix)
-    return gallery, [*notes, *notes_on_constant_scores(gallery)]

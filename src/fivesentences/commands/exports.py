@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from fivesentences.commands.annotations import Annotations, read_list
 from fivesentences.commands.arguments import numbers_of
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.protocols import Scorer
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
 from fivesentences.evaluation.trec import SIDES, trec_ids, write_qrels, write_run
 from fivesentences.metrics import Evaluation
@@ -89,37 +89,37 @@ class Exports:
         assert self.rescored is not None
         return self.rescored if len(sides) > 1 else self.rescored.with_suffix(f".{sides[0]}.npy")
 
-    def write_matrix(self, gallery: Gallery, sides: Sequence[str]) -> None:
-        """Write a re-scored similarity, float32, if it was asked for."""
-        if self.rescored is not None:
-            with replacing(self.matrix_file(sides)) as temporary, temporary.open("wb") as file:
-                np.save(file, np.asarray(gallery.similarity, dtype=np.float32))
+    def writer(
+        self, scorer: ProtocolScorer, whole: Gallery, models: Sequence[str], annotations: Annotations
+    ) -> Callable[[str, Gallery, Sequence[str]], None]:
+        """Return a function of the name of a model, its gallery and directions, which writes its matrix and rankings.
 
-    def item_names(self, gallery: Gallery, annotations: Annotations) -> tuple[list[str], list[str]]:
-        """Return ids of images and captions from files; without a file i0, i1, ... and c0, c1, ...
+        The matrix is float32; the qrels are written with the rankings of the first model. Ids of images and captions
+        are those of files, or else i0, i1, ... and c0, c1, ...
 
         Raises:
-            InputError: If a file is missing or damaged, or its ids cannot stand in a run.
+            InputError: If a file of ids is missing or damaged, or its ids cannot stand in a run.
         """
-        if self.trec is None:
-            return [], []
-        (n_images, n_captions), files = gallery.shape, (annotations.image_ids, annotations.caption_ids)
-        images = trec_ids(read_list(files[0], n_images, "ids", "images"), n_images, "i", str(files[0]))
-        return images, trec_ids(read_list(files[1], n_captions, "ids", "captions"), n_captions, "c", str(files[1]))
+        ids: list[list[str]] = []
+        if self.trec is not None:
+            sides = (annotations.image_ids, "images"), (annotations.caption_ids, "captions")
+            for (file, of), number in zip(sides, whole.shape, strict=True):
+                ids.append(trec_ids(read_list(file, number, "ids", of), number, of[0], str(file)))
 
-    def write_runs(
-        self, scorer: Scorer, gallery: Gallery, sides: Sequence[str], model: str, models: Sequence[str],
-        ids: tuple[list[str], list[str]],
-    ) -> None:  # fmt: skip
-        """Write the rankings of a model if they were asked for, and with those of the first model also the qrels."""
-        if self.trec is None:
-            return
-        with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
-            for side in (side for side in SIDES if side in sides):
-                if model == models[0]:
-                    write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
-                path = self.trec / f"{_prefixes(models)[model]}{side}.run"
-                write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
+        def write(model: str, gallery: Gallery, sides: Sequence[str]) -> None:
+            if self.rescored is not None:
+                with replacing(self.matrix_file(sides)) as temporary, temporary.open("wb") as file:
+                    np.save(file, np.asarray(gallery.similarity, dtype=np.float32))
+            if self.trec is None:
+                return
+            with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
+                for side in (side for side in SIDES if side in sides):
+                    if model == models[0]:
+                        write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
+                    path = self.trec / f"{_prefixes(models)[model]}{side}.run"
+                    write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
+
+        return write
 
     @property
     def notes(self) -> list[str]:

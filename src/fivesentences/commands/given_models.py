@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fivesentences.commands.sheets import Read, named_files
+from fivesentences.commands.arguments import named
+from fivesentences.commands.sheets import Read
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
@@ -67,7 +68,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ModelInputs:
     """Files of phi and captions, and how similarities are laid out.
 
     Attributes:
@@ -87,8 +88,8 @@ class Inputs:
     @property
     def read(self) -> Read:
         """The files, as ``Outputs.check`` takes them."""
-        others = [("captions", self.captions), ("image_of_caption", self.image_of_caption)]
-        return [*named_files("phi", self.phi), *others]
+        phi = [("phi", named(one)[1]) for one in self.phi or ()]
+        return [*phi, ("captions", self.captions), ("image_of_caption", self.image_of_caption)]
 
     @property
     def computed(self) -> list[str]:
@@ -110,11 +111,11 @@ class Inputs:
         if self.transposed and any(model.text for model in models):
             what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
             raise InputError(what)
-        for at, model in enumerate(models):
-            for other in models[:at]:
-                if model.name == other.name:
-                    what = f"two models are called '{model.name}' ({other.words} and {model.words})"
-                    raise InputError(what, cure=f"name them, such as A={other.words} B={model.words}")
+        by_name: dict[str, Model] = {}
+        for model in models:
+            if (other := by_name.setdefault(model.name, model)) is not model:
+                what = f"two models are called '{model.name}' ({other.words} and {model.words})"
+                raise InputError(what, cure=f"name them, such as A={other.words} B={model.words}")
         folders = [model.folder for model in models if model.folder is not None]
         if not folders:
             return Given(models, self.captions, self.image_of_caption)
@@ -158,10 +159,8 @@ class Inputs:
 
 
 def _model(argument: str) -> Model:
-    name, equals, files = argument.partition("=")
-    if not equals or Path(argument).exists():
-        name, files = "", argument
-    elif not name.strip() or not files:
+    name, files = named(argument)
+    if files != argument and not (name.strip() and files):
         raise InputError(f"'{argument}' is no NAME=FILE; write, for example, mine=sims.npy.")
     name = name.strip()
     if Path(files).is_dir():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fivesentences.commands.arguments import Mirror, Quiet
-from fivesentences.commands.sheets import quietly
 from fivesentences.semantics.java import jars as java_jars
 
 
@@ -21,7 +20,6 @@ def jars(*, mirror: Mirror = None, quiet: Quiet = False) -> None:
 
         fivesentences jars
     """
-    with quietly(quiet):
-        paths = java_jars.corenlp(mirror)
-    for path in paths if not quiet else ():
+    paths = java_jars.corenlp(mirror)
+    for path in paths:
         print(path)

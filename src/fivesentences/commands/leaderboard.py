@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,30 +10,30 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 import typer
 
-from fivesentences.commands.arguments import Dataset, Resampling
+from fivesentences.commands.arguments import Dataset, Resampling, named
 from fivesentences.commands.evaluate import score_models
-from fivesentences.commands.given_models import Inputs
-from fivesentences.commands.score_sheets import ALPHA, GROUND_TRUTH, rules
-from fivesentences.commands.sheets import Best, Outputs, Read, Sheet, number, quietly
+from fivesentences.commands.given_models import ModelInputs
+from fivesentences.commands.score_sheets import ALPHA, GROUND_TRUTH, key_of, rules
+from fivesentences.commands.sheets import Best, Outputs, Read, Sheet, number
 from fivesentences.config.metrics import metric_of, parse_metric
 from fivesentences.console import working
 from fivesentences.errors import InputError, need
 from fivesentences.evaluation import result_files
 from fivesentences.evaluation.comparing import compare_all
-from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, ProtocolScorer
 from fivesentences.evaluation.result_files import BENCHMARK_NAMES, Result, subject_of
-from fivesentences.metrics.values import KEYS
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".csv", ".json")
 SUMS = ("Rsum", "Nsum")
 KEY = ("metric", "direction", "phi", "ground_truth")  # of a number in a leaderboard
-Column = tuple[str, str, dict[str, str]]  # group, heading, and the key of its numbers
+TESTED = ("difference", "low", "high", "p", "p_holm")
+Column = tuple[str, str, tuple[str, ...]]  # group, heading, and the key of its numbers
 
 
 def leaderboard(
     results: Annotated[list[str], typer.Argument(metavar="RESULT")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     tests: Resampling,
     outputs: Outputs,
     dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None,
@@ -72,13 +72,12 @@ def leaderboard(
     """
     if figure is not None:
         need("matplotlib", "workflow", "--figure")
-    named = [("", one) if Path(one).exists() or "=" not in one else one.split("=", 1) for one in results]
-    files = [Path(file) for _, file in named]
-    read: Read = [*(("result", file) for file in files if not file.is_dir()), *inputs.read]
+    names_and_files = [(name, Path(file)) for name, file in map(named, results)]
+    read: Read = [*(("result", file) for _, file in names_and_files if not file.is_dir()), *inputs.read]
     outputs.check(read, {f"{figure}{suffix}": Path(f"{figure}{suffix}") for suffix in FIGURE_SUFFIXES if figure})
     found: list[Result] = []
     to_score, of_benchmark = [], []
-    for text, (name, _), file in zip(results, named, files, strict=True):
+    for text, (name, file) in zip(results, names_and_files, strict=True):
         if file.suffix == ".parquet":
             of_file = result_files.read_queries(file)
             if name and len(of_file) > 1:
@@ -89,21 +88,25 @@ def leaderboard(
             of_benchmark.append(file)
         else:
             to_score.append(text)
-    with quietly(outputs.quiet):
-        if to_score:
-            found += _scored_now(to_score, inputs, None if dataset is None else PROTOCOLS[dataset])
-        elif inputs != Inputs() or dataset:
-            raise InputError("--phi, --metric, --captions and --dataset are for models that are scored now; none is.")
-        if not found:
-            raise InputError("clip_benchmark's recall alone is no leaderboard; add a model with NCS.")
-        for file in of_benchmark:
-            found += result_files.read_benchmark(file, csv_dataset or _dataset_of(found, file))
-        _check(found)
-        found = _ranked(found, sort)
-        tested = _compared(found, against, tests)
-        provenance = outputs.provenance(read)
+    if to_score:
+        found += _scored_now(to_score, inputs, None if dataset is None else PROTOCOLS[dataset])
+    elif inputs != ModelInputs() or dataset:
+        raise InputError("--phi, --metric, --captions and --dataset are for models that are scored now; none is.")
+    if not found:
+        raise InputError("clip_benchmark's recall alone is no leaderboard; add a model with NCS.")
+    for file in of_benchmark:
+        found += result_files.read_benchmark(file, csv_dataset or _dataset_of(found, file))
+    by_name: dict[str, Result] = {}
+    for one in found:
+        if (same := by_name.get(one.name)) is not None:
+            raise InputError(f"two models are called '{one.name}' ({same.file} and {one.file}); name them, NAME=FILE.")
+        for other in by_name.values():
+            other.check_like(one)
+        by_name[one.name] = one
+    found = _ranked(found, sort)
+    tested = _compared(found, against, tests)
     columns = _columns(found)
-    tidy, notes = _tidy(found, columns, tested), _notes(found, tested)
+    tidy = _tidy(found, columns, tested)
     about = next(one.evaluation.about for one in found if one.evaluation.about)
     content = {
         "models": [
@@ -112,7 +115,6 @@ def leaderboard(
         ],
         **{key: about[key] for key in ("protocol", "images", "captions", "file_images", "file_captions", "tie_rule")},
         **({} if tested is None else {"tests": tested.to_dict("records")}),
-        **provenance,
     }
     if figure is not None:
         from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
@@ -125,18 +127,18 @@ def leaderboard(
         with working(f"draw {figure}.png"):
             write_drawing(figure, title, f"{title} of {len(drawn_as.data['model'].unique())} models.", drawn_as)
     title = f"{len(found)} models: {about['file_images']:,} images, {about['file_captions']:,} captions"
-    outputs.write([_sheet(found, columns, tidy, title, [rules(about), *notes])], tidy, content)
+    outputs.write([_sheet(columns, tidy, title, [rules(about), *_notes(found, tested)])], tidy, content, read)
 
 
 # --- which models are compared ------------------------------------------------------------------------------
 
 
-def _scored_now(texts: Sequence[str], inputs: Inputs, protocol: Protocol | None) -> list[Result]:
+def _scored_now(texts: Sequence[str], inputs: ModelInputs, protocol: Protocol | None) -> list[Result]:
     """Return models of which there are embeddings or similarities, with the values of every query."""
     given = inputs.given(texts, protocol)
     with working(f"read {given.models[0].words}"):
         gallery, more = inputs.gallery(given, protocol)
-    scorer = Scorer(gallery, None if protocol is None else protocol.name, asp_ties=())
+    scorer = ProtocolScorer(gallery, None if protocol is None else protocol.name, asp_ties=())
     evaluations, _ = score_models(scorer, given.models, gallery, inputs.transposed, queries=True)
     subject = subject_of(scorer.whole, evaluations[given.models[0].name].about, given.about)
     said = [*given.notes, *(more if len(given.models) == 1 else [])]
@@ -161,21 +163,14 @@ def _dataset_of(found: Sequence[Result], file: Path) -> str:
     )
 
 
-def _check(found: Sequence[Result]) -> None:
-    for at, one in enumerate(found):
-        for other in found[:at]:
-            if one.name == other.name:
-                what = f"two models are called '{one.name}' ({other.file} and {one.file}); name them, NAME=FILE."
-                raise InputError(what)
-            other.check_like(one)
-
-
 def _phis(found: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(value["phi"] for one in found for value in one.evaluation.values if value["phi"]))
 
 
-def _key(metric: str, direction: str = "", phi: str = "", ground_truth: str = "") -> dict[str, str]:
-    return dict(zip(KEY, (metric, direction, phi, ground_truth), strict=True))
+def _usual(rows: Any, of: Sequence[str] = KEY) -> pd.DataFrame:
+    """Return the first number or test of each key by the usual formula: released, without a discount."""
+    frame = pd.DataFrame(rows)
+    return frame[frame["formula"].isin(("", "released")) & (frame["discount"] == "")].drop_duplicates([*of])
 
 
 def _ranked(found: Sequence[Result], sort: str | None) -> list[Result]:
@@ -183,10 +178,13 @@ def _ranked(found: Sequence[Result], sort: str | None) -> list[Result]:
     phis = _phis(found)
     if sort == "Nsum" and not phis:
         raise InputError("no model has NCS, by which they could be sorted; give --phi or --metric.", where="--sort")
-    by_phi = bool(phis) and sort != "Rsum"
-    key = _key("Nsum", phi=phis[0], ground_truth="kept") if by_phi else _key("Rsum")
-    values = {one.name: _row_of(one.evaluation.values, key) for one in found}
-    return sorted(found, key=lambda one: -float("-inf" if (row := values[one.name]) is None else row["value"]))
+    key = ("Nsum", "", phis[0], "kept") if phis and sort != "Rsum" else ("Rsum", "", "", "")
+
+    def place(one: Result) -> float:
+        values = _usual(one.evaluation.values).set_index([*KEY])["value"]
+        return -float(values.get(key, float("-inf")))
+
+    return sorted(found, key=place)
 
 
 def _compared(found: Sequence[Result], against: str | None, resampling: Resampling) -> pd.DataFrame | None:
@@ -200,18 +198,12 @@ def _compared(found: Sequence[Result], against: str | None, resampling: Resampli
     tested = [one for one in found if one.has_queries]
     if len(tested) < 2:
         return None
-    queries = {
-        one.name: {tuple(query[key] for key in KEYS): query for query in one.evaluation.queries}  # type: ignore[literal-required]
-        for one in tested
-    }
-    common = [
-        key
-        for key in queries[tested[0].name]
-        if metric_of(key[0]).name in ("R@k", "N@k") and all(key in of for of in queries.values())
-    ]
-    of_models = {
-        one.name: replace(one.evaluation, queries=[queries[one.name][key] for key in common]) for one in tested
-    }
+    common = set.intersection(*({key_of(query) for query in one.evaluation.queries} for one in tested))
+    of_models = {}
+    for one in tested:
+        queries = [query for query in one.evaluation.queries if key_of(query) in common]
+        of_sums = [query for query in queries if metric_of(query["metric"]).name in ("R@k", "N@k")]
+        of_models[one.name] = replace(one.evaluation, queries=of_sums)
     pairing = tested[0].image_of_caption
     assert pairing is not None
     with working(f"compare {len(tested)} models", len(tested) - 1) as advance:
@@ -230,63 +222,53 @@ def _columns(found: Sequence[Result]) -> list[Column]:
     for side in ("i2t", "t2i"):
         names = {value["metric"] for one in found for value in one.evaluation.values if value["direction"] == side}
         recalls = [name for name in names if parse_metric(name).metric.name == "R@k"]
-        columns += [(side, k, _key(k, side)) for k in sorted(recalls, key=lambda k: parse_metric(k).cutoff or 0)]
-    columns.append(("both", "Rsum", _key("Rsum")))
+        columns += [(side, k, (k, side, "", "")) for k in sorted(recalls, key=lambda k: parse_metric(k).cutoff or 0)]
+    columns.append(("both", "Rsum", ("Rsum", "", "", "")))
     for phi in _phis(found):
-        columns += [(phi, f"Nsum, GT {kept}", _key("Nsum", phi=phi, ground_truth=kept)) for kept in ("kept", "removed")]
+        columns += [(phi, f"Nsum, GT {kept}", ("Nsum", "", phi, kept)) for kept in ("kept", "removed")]
     return columns
-
-
-def _row_of(rows: Sequence[Mapping[Any, Any]], key: Mapping[str, str]) -> Mapping[Any, Any] | None:
-    """Return the first number or test, of the usual formula, that a key names."""
-    for row in rows:
-        usual = row["formula"] in ("", "released") and not row["discount"]
-        if usual and all(row[name] == wanted for name, wanted in key.items()):
-            return row
-    return None
 
 
 def _tidy(found: Sequence[Result], columns: Sequence[Column], tests: pd.DataFrame | None) -> pd.DataFrame:
     """Return one row per model and number, with its difference from the reference where it was tested."""
-    rows, records = [], [] if tests is None else tests.to_dict("records")
+    keys = pd.DataFrame([key for *_, key in columns], columns=[*KEY])
+    parts = []
     for rank, one in enumerate(found, start=1):
-        of_model = [test for test in records if test["model"] == one.name]
-        for _, _, key in columns:
-            if (value := _row_of(one.evaluation.values, key)) is None:
-                continue
-            test = _row_of(of_model, key) or {}
-            rows.append(
-                {"rank": rank, "model": one.name, "file": one.file, **key, "value": value["value"],
-                 "against": test.get("against", ""),
-                 **{name: test.get(name, float("nan")) for name in ("difference", "low", "high", "p", "p_holm")},
-                 "tested": one.has_queries, "captions_sha256": one.subject.get("captions_sha256", ""),
-                 "split": one.subject.get("split") or ""}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+        part = keys.merge(_usual(one.evaluation.values)[[*KEY, "value"]], on=[*KEY])
+        sha, split = one.subject.get("captions_sha256", ""), one.subject.get("split") or ""
+        part = part.assign(rank=rank, model=one.name, file=one.file, tested=one.has_queries)
+        parts.append(part.assign(captions_sha256=sha, split=split))
+    tidy = pd.concat(parts, ignore_index=True)
+    of = ["model", *KEY]
+    if tests is None:
+        tidy = tidy.assign(against="", **dict.fromkeys(TESTED, float("nan")))
+    else:
+        tidy = tidy.merge(_usual(tests, of)[[*of, "against", *TESTED]], how="left", on=of).fillna({"against": ""})
+    order = ["rank", "model", "file", *KEY, "value", "against", *TESTED, "tested", "captions_sha256", "split"]
+    return tidy[order]
 
 
-def _sheet(
-    found: Sequence[Result], columns: Sequence[Column], tidy: pd.DataFrame, title: str, notes: Sequence[str]
-) -> Sheet:
+def _sheet(columns: Sequence[Column], tidy: pd.DataFrame, title: str, notes: Sequence[str]) -> Sheet:
     """Return one row per model, the best numbers in bold, and the differences from the reference."""
-    rows = {one.name: [str(rank), one.name] for rank, one in enumerate(found, start=1)}
-    by_key = {(row["model"], *(row[name] for name in KEY)): row for row in tidy.to_dict("records")}
-    for _, _, key in columns:
-        values = {name: by_key.get((name, *key.values()), {}).get("value") for name in rows}
-        best = max((value for value in values.values() if value is not None), default=None)
-        for name, value in values.items():
-            rows[name].append(Best(number(value)) if value is not None and value == best else number(value))
-    headings = [(group, heading) for group, heading, _ in columns]
+    models = dict(zip(tidy["model"], tidy["rank"], strict=True))
+    values: dict[str, list[str]] = {name: [str(rank), name] for name, rank in models.items()}
+    differences: dict[str, list[str]] = {name: [] for name in models}
+    headings, of_differences = [(group, heading) for group, heading, _ in columns], []
     reference = next(filter(None, tidy["against"]), None)
-    for group, heading, key in columns if reference else ():
-        if key["metric"] in SUMS:
-            headings.append((f"minus {reference}", heading if group == "both" else f"{heading}, {group}"))
-            for name in rows:
-                row = by_key.get((name, *key.values()), {"against": ""})
-                star = "*" if row["against"] and row["p_holm"] < ALPHA else ""
-                interval = row["against"] and f"[{row['low']:+.2f}, {row['high']:+.2f}]"
-                rows[name].append(f"{row['difference']:+.2f}{star} {interval}" if interval else "")
-    return Sheet(["", "model"], headings, list(rows.values()), title, notes)
+    for group, heading, key in columns:
+        of_key = tidy[(tidy[[*KEY]] == key).all(axis=1)].set_index("model")
+        for name, cells in values.items():
+            value = of_key["value"].get(name)
+            cells.append(Best(number(value)) if value == of_key["value"].max() else number(value))
+        if reference and key[0] in SUMS:
+            of_differences.append((f"minus {reference}", heading if group == "both" else f"{heading}, {group}"))
+            rows = of_key[of_key["against"] != ""].to_dict("index")
+            for name, cells in differences.items():
+                row = rows.get(name)
+                star = "*" if row and row["p_holm"] < ALPHA else ""
+                cells.append(f"{row['difference']:+.2f}{star} [{row['low']:+.2f}, {row['high']:+.2f}]" if row else "")
+    lines = [[*values[name], *differences[name]] for name in models]
+    return Sheet(["", "model"], [*headings, *of_differences], lines, title, notes)
 
 
 def _notes(found: Sequence[Result], tests: pd.DataFrame | None) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from fivesentences.commands.arguments import Mirror, Out, Quiet
-from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
     SEMANTIC_METRICS,
@@ -26,7 +25,7 @@ from fivesentences.semantics.caption_file import equal_pairing, read_captions, r
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples
 from fivesentences.semantics.top_k import check_store
-from fivesentences.storage import check_outputs, check_writable
+from fivesentences.storage import check_outputs
 
 
 def _names(begun: str) -> list[str]:
@@ -80,14 +79,12 @@ def phi(
     if top_k is None:
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
-        check_writable(out)
     else:
-        check_outputs({"--out": out}, reads)
+        check_outputs({"the note in --out": out / "note.json"}, reads)
         for path in reads:
             if path is not None and path.resolve().is_relative_to(out.resolve()):
                 raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
         check_store(name, out, top_k)
-        check_writable(out / "note.json")
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
     texts = read_captions(captions)
@@ -97,23 +94,21 @@ def phi(
         pairing = read_pairing(image_of_caption, len(texts))
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
-    with quietly(quiet):
-        made_of = None
-        if tuples is not None:
-            made_of = read_tuples(tuples, texts)
-        elif needs_tuples(name):
-            made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
-        if top_k is None:
-            write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
-            note, kind = read_phi_note(out), "float32"
-        else:
-            write_top_k(name, texts, pairing, out, top_k, made_of)
-            note = read_top_k(out).note
-            kind = f"best {note['top_k']} images of each caption of"
-    if not quiet:
-        rows, columns = note["shape"]
-        seconds = time.monotonic() - started
-        print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
+    made_of = None
+    if tuples is not None:
+        made_of = read_tuples(tuples, texts)
+    elif needs_tuples(name):
+        made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
+    if top_k is None:
+        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
+        note, kind = read_phi_note(out), "float32"
+    else:
+        write_top_k(name, texts, pairing, out, top_k, made_of)
+        note = read_top_k(out).note
+        kind = f"best {note['top_k']} images of each caption of"
+    rows, columns = note["shape"]
+    seconds = time.monotonic() - started
+    print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:

@@ -62,7 +62,6 @@ def report(
         folder = Path(plan.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         write_exhibit(context.study.exhibit(own_name), context, numbers, made.with_suffix(""))
-        if not quiet:
-            print(made)
-    for sentence in said if not quiet else ():
+        print(made)
+    for sentence in said:
         print(sentence)

@@ -24,13 +24,12 @@ Rows = dict[tuple[str, ...], tuple[int, int, dict[tuple[str, str], str]]]
 
 def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
     """Return up to three tables of one model; ``about["similarity"]`` names its file."""
-    found = tables([(value, "", number(value["value"], decimals(value))) for value in result.values])
-    return titled(found, sized(result.about["similarity"], result.about), [*notes_of(result), *notes])
+    entries = [(value, "", _text(value)) for value in result.values]
+    return tables(entries, "", sized(result.about["similarity"], result.about), [*notes_of(result), *notes])
 
 
-def decimals(value: Mapping[str, Any]) -> int:
-    """Return how many digits after the point a number is shown with."""
-    return metric_of(value["metric"]).decimals
+def _text(value: Mapping[str, Any]) -> str:
+    return number(value["value"], metric_of(value["metric"]).decimals)
 
 
 def notes_of(result: Evaluation) -> list[str]:
@@ -43,19 +42,16 @@ def notes_of(result: Evaluation) -> list[str]:
     return below
 
 
-def titled(found: Sequence[Sheet], title: str, notes: Sequence[str]) -> list[Sheet]:
-    """Return the sheets with a title above the first and notes below the last."""
-    first, *others = found
-    *before, last = [replace(first, title=title), *others]
-    return [*before, replace(last, notes=notes)]
-
-
-def tables(entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str = "") -> list[Sheet]:
+def tables(
+    entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str, title: str, notes: Sequence[str]
+) -> list[Sheet]:
     """Return up to three tables: cut-offs beside each other in a group per direction, other numbers, and fractions.
 
     Args:
         entries: The key of a number, what it is of (such as a model), and its text.
         heading: Header of the column that says what it is of.
+        title: The text above the first table.
+        notes: The sentences below the last one.
     """
     semantic = {key["formula"] for key, _, _ in entries if metric_of(key["metric"]).name in ("N@k", "SR@k")}
     first: dict[tuple[str, ...], int] = {}  # place of each metric and variant
@@ -75,14 +71,14 @@ def tables(entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str =
         variant = _stub({**key, "m": 0}, named.family, len(semantic) > 1)
         row = (*_stub(key, name, len(semantic) > 1), of)
         rows.setdefault(row, (first.setdefault(variant, len(first)), key["m"], {}))[2][column] = text
-    found = []
+    found: list[Sheet] = []
     for rows in filter(None, (at_k, single, fractions)):
         columns = sorted({column for *_, cells in rows.values() for column in cells}, key=_place)
         used = [at for at in range(len(STUB) + 1) if any(row[at] for row in rows)]
         ordered = sorted(rows.items(), key=lambda row: row[1][:2])  # smallest m first
         lines = [[*(row[at] for at in used), *(cells.get(one, "") for one in columns)] for row, (*_, cells) in ordered]
-        found.append(Sheet([(*STUB, heading)[at] for at in used], columns, lines))
-    return found
+        found.append(Sheet([(*STUB, heading)[at] for at in used], columns, lines, "" if found else title))
+    return [*found[:-1], replace(found[-1], notes=notes)]
 
 
 def _place(column: tuple[str, str]) -> tuple[int, int]:
@@ -115,10 +111,8 @@ def units(metrics: Collection[str]) -> str:
 
 def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
     """Return a tidy table whose first columns say what each row is of, so that tables of models can be joined."""
-    rest = frame.drop(columns=[name for name in about if name in frame.columns])
-    for at, (name, value) in enumerate(about.items()):
-        rest.insert(at, name, [value] * len(rest))
-    return rest
+    rest = pd.DataFrame(frame.drop(columns=[name for name in about if name in frame.columns]))
+    return pd.concat([pd.DataFrame(dict(about), index=frame.index), rest], axis=1)
 
 
 def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, ...]:
@@ -145,28 +139,25 @@ def model_sheets(
     """
     names, first = list(models), next(iter(models.values()))
     records = [] if tests is None else tests.to_dict("records")
-    p_of = {(_key(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
+    p_of = {(key_of(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
     entries = []
     for same in zip(*(result.values for result in models.values()), strict=True):
         best = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
         reference = {against} if against else best
         for name, value in zip(names, same, strict=True):
-            text = number(value["value"], decimals(value))
-            p = [p_of.get((_key(value), frozenset((name, other))), 1.0) for other in reference - {name}]
+            text = _text(value)
+            p = [p_of.get((key_of(value), frozenset((name, other))), 1.0) for other in reference - {name}]
             text += "*" if text and name not in reference and min(p, default=1.0) < ALPHA else ""
             entries.append((value, name, Best(text) if name in best else text))
-    below = [*notes_of(first), "Bold: the best of the models, and what equals it."]
+    title, below = sized(f"{len(models)} models", first.about), [*notes_of(first)]
+    below.append("Bold: the best of the models, and what equals it.")
     if tests is None:
-        return titled(tables(entries, "model"), sized(f"{len(models)} models", first.about), [*below, *notes])
-    than = f"'{against}'" if against else "the best"
+        return tables(entries, "model", title, [*below, *notes])
+    than, tested = f"'{against}'" if against else "the best", set(tests["metric"])
     below[-1] += f" *: differs from {than}, p < {ALPHA:g} after Holm's correction."
-    tested = set(tests["metric"])
     if untested := dict.fromkeys(value["metric"] for value in first.values if value["metric"] not in tested):
         below[-1] += f" Not tested: {', '.join(untested)}."
-    return [
-        *titled(tables(entries, "model"), sized(f"{len(models)} models", first.about), below),
-        *_comparisons(tests, records, notes),
-    ]
+    return [*tables(entries, "model", title, below), *_comparisons(tests, records, notes)]
 
 
 def best_of(values: Sequence[float], metric: str) -> set[int]:
@@ -182,16 +173,14 @@ def best_of(values: Sequence[float], metric: str) -> set[int]:
 
 def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None) -> dict[str, Any]:
     """Return the same for JSON: the numbers of each model, and the tests where there are any."""
-    content: dict[str, Any] = {
-        "models": [
-            {"model": name, "similarity": result.about["similarity"], "values": result.values}
-            for name, result in models.items()
-        ]
-    }
-    if tests is not None:
-        content |= {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
-        content["tests"] = tests.to_dict("records")
-    return content
+    found = [
+        {"model": name, "similarity": result.about["similarity"], "values": result.values}
+        for name, result in models.items()
+    ]
+    if tests is None:
+        return {"models": found}
+    how = {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
+    return {"models": found, **how, "tests": tests.to_dict("records")}
 
 
 def tidy_of_models(
@@ -205,10 +194,7 @@ def tidy_of_models(
         labels: Columns that say what a number is of, in addition to model and file.
     """
     files = {name: result.about["similarity"] for name, result in models.items()}
-    parts = [
-        pd.DataFrame(labelled(result.tidy(), {"model": name, "file": files[name], **labels}))
-        for name, result in models.items()
-    ]
+    parts = [labelled(one.tidy(), {"model": name, "file": files[name], **labels}) for name, one in models.items()]
     if tests is None:
         return pd.concat(parts, ignore_index=True)
     first = [name for name in parts[0].columns if name not in ("model", "value")]
@@ -223,7 +209,8 @@ def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], note
     """Return differences, each with its adjusted p."""
     entries: list[tuple[Mapping[str, Any], str, str]] = []
     for row in records:
-        text = f"{row['difference']:+.{decimals(row)}f} ({p_in_words(row['p_holm']).removeprefix('0')})"
+        digits = metric_of(row["metric"]).decimals
+        text = f"{row['difference']:+.{digits}f} ({p_in_words(row['p_holm']).removeprefix('0')})"
         entries.append((row, f"{row['model']} - {row['against']}", Best(text) if row["p_holm"] < ALPHA else text))
     pairs, metrics, flips = (tests.attrs[name] for name in ("pairs", "metrics", "resamples"))
     corrected = f"with Holm's correction for the {pairs} pairs of models, not for" if pairs > 1 else "not adjusted for"
@@ -237,7 +224,7 @@ def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], note
     ]
     if pairs / (flips + 1) >= ALPHA:
         below.append(f"With {flips:,} sign flips no p of {pairs} pairs can be below {ALPHA:g}; raise --resamples.")
-    return titled(tables(entries, "difference"), "", below)
+    return tables(entries, "difference", "", below)
 
 
 def p_in_words(p: float) -> str:
@@ -245,5 +232,6 @@ def p_in_words(p: float) -> str:
     return "<.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def _key(value: Mapping[Any, Any]) -> tuple[Any, ...]:
+def key_of(value: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Return the key of a number, of its values of queries or of a test."""
     return tuple(value[key] for key in KEYS)

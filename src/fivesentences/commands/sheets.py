@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json as json_module
 import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +26,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError, visible
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.paper.text.markdown import escape_markdown, piped
-from fivesentences.storage import check_outputs, check_writable, replacing, sha256_of
+from fivesentences.storage import check_outputs, replacing, sha256_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,41 +101,22 @@ class Outputs:
             raise typer.BadParameter(what, param_hint=f"--{shown[1]}")
         written = {f"--{form}": path for form, path in self.files.items() if form not in shown}
         written |= {name: path for name, path in others.items() if path is not None}
-        for path in written.values():
-            check_writable(path)
         files = [file_of(file) for _, file in read if file is not None]
         notes = [file.with_suffix(".json") for file in files if file.suffix == ".npy"]  # as phi_file.note_beside
         check_outputs(written, [*files, *notes])
 
-    def provenance(self, read: Read) -> dict[str, Any]:
-        """Return what the JSON output says about its making: version, command line, date, and inputs with digests."""
-        if self.json is None:
-            return {}
-        with working("digests of the inputs"):
-            paths = {file: file_of(file) for _, file in read if file is not None}
-            digests = {path: sha256_of(path) if path.is_file() else None for path in paths.values()}
-        return {
-            "fivesentences": fivesentences.__version__,
-            "command": shlex.join(["fivesentences", *sys.argv[1:]]),
-            "date": now().isoformat(timespec="seconds"),
-            "inputs": [
-                {"what": what, "file": str(file), "sha256": digests[paths[file]]}
-                for what, file in read
-                if file is not None
-            ],
-        }
-
-    def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
+    def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame, content: dict[str, Any], read: Read = ()) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
 
         Args:
             sheets: For the terminal, Markdown and LaTeX.
-            tidy: For CSV; None if a command has none.
-            content: For JSON.
+            tidy: For CSV.
+            content: For JSON, which also says how it was made: version, command line, date, and inputs with digests.
+            read: Every file that the command read.
         """
         texts: dict[str, Callable[[], str]] = {
-            "json": lambda: json_module.dumps(_finite(content), indent=1, allow_nan=False) + "\n",
-            "csv": lambda: "" if tidy is None else tidy.to_csv(index=False, lineterminator="\n"),
+            "json": lambda: _json(content | _provenance(read)),
+            "csv": lambda: tidy.to_csv(index=False, lineterminator="\n"),
             "markdown": lambda: "\n".join(map(markdown, sheets)),
             "latex": lambda: "\n".join(map(latex, sheets)),
         }
@@ -158,9 +136,23 @@ def file_of(given: Path | str) -> Path:
     return path if path.exists() else path.with_name(path.name.rpartition(":")[0] or path.name)
 
 
-def named_files(what: str, given: Iterable[str] | None) -> list[tuple[str, Path | str | None]]:
-    """Return the files of an option that takes ``NAME=FILE`` and may be repeated."""
-    return [(what, one if Path(one).exists() or "=" not in one else one.partition("=")[2]) for one in given or ()]
+def _json(content: Any) -> str:
+    """Return JSON with null in place of NaN, which JSON lacks."""
+    finite = json_module.loads(json_module.dumps(content), parse_constant=lambda constant: None)
+    return json_module.dumps(finite, indent=1) + "\n"
+
+
+def _provenance(read: Read) -> dict[str, Any]:
+    inputs = []
+    with working("digests of the inputs"):
+        for what, file in read:
+            if file is not None:
+                path = file_of(file)
+                digest = sha256_of(path) if path.is_file() else None
+                inputs.append({"what": what, "file": str(file), "sha256": digest})
+    command = shlex.join(["fivesentences", *sys.argv[1:]])
+    date = now().isoformat(timespec="seconds")
+    return {"fivesentences": fivesentences.__version__, "command": command, "date": date, "inputs": inputs}
 
 
 def now() -> datetime:
@@ -175,11 +167,6 @@ def now() -> datetime:
     if not (epoch.isdecimal() and len(epoch) < 12):
         raise InputError(f"SOURCE_DATE_EPOCH is '{epoch[:40]}'; it is a number of seconds since 1970, or not set.")
     return datetime.fromtimestamp(int(epoch), UTC)
-
-
-def quietly(quiet: bool) -> AbstractContextManager[Any]:
-    """Suppress progress bars on standard error if ``quiet``; an error still shows, since it is printed outside."""
-    return contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext()
 
 
 def show(sheets: Sequence[Sheet]) -> None:
@@ -242,12 +229,3 @@ def _emphasised(cell: str, escape: Callable[[str], str], bold: str) -> str:
 def number(value: float | None, digits: int = 2) -> str:
     """Return a number as a table shows it; empty if there is none."""
     return "" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
-
-
-def _finite(content: Any) -> Any:
-    """Return the content with null in place of NaN, which JSON lacks."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content

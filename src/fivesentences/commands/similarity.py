@@ -10,9 +10,8 @@ import numpy as np
 import typer
 
 from fivesentences.commands.arguments import Device, Out, Quiet, Split
-from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, need
-from fivesentences.storage import check_npy, check_outputs, check_writable, replacing, write_lines
+from fivesentences.storage import check_npy, check_outputs, replacing, write_lines
 
 RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
@@ -62,9 +61,8 @@ def similarity(
         --features f30k.npy --vocabulary f30k_precomp_vocab.json
     """
     check_npy(out, "a similarity matrix")
-    for path in (out, captions, image_of_caption):
-        if path is not None:
-            check_writable(path)
+    outputs = {"--out": out, "--captions": captions, "--image-of-caption": image_of_caption}
+    check_outputs(outputs, [corpus, features, vocabulary])
     imported = not (run / RUN).is_file()
     if imported and not (run / IMPORTED).is_file():
         what = f"there is no {RUN} in it; name the folder of a finished run, or of an imported checkpoint."
@@ -74,23 +72,20 @@ def similarity(
     need("torch", "train", "scoring by a trained model")
     from fivesentences.evaluation.scoring import files_of_run, score_imported, score_split  # needs torch
 
-    outputs = {"--out": out, "--captions": captions, "--image-of-caption": image_of_caption}
-    check_outputs(outputs, [corpus, features, vocabulary, *files_of_run(run)])
+    check_outputs(outputs, files_of_run(run))
     label = f"score {split} by {run}" if sys.stderr.isatty() else ""
-    with quietly(quiet):
-        if not imported:
-            gallery, matrix = score_split(run, split, corpus, features, device, label=label)
-        elif corpus is None or features is None or vocabulary is None:
-            what = f"{run} is an imported checkpoint, which names no data; give --corpus, --features and --vocabulary."
-            raise InputError(what)
-        else:
-            gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
+    if not imported:
+        gallery, matrix = score_split(run, split, corpus, features, device, label=label)
+    elif corpus is None or features is None or vocabulary is None:
+        what = f"{run} is an imported checkpoint, which names no data; give --corpus, --features and --vocabulary."
+        raise InputError(what)
+    else:
+        gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
     with replacing(out) as temporary:
         np.save(temporary, matrix)
     if captions is not None:
         write_lines(captions, gallery.captions)
     if image_of_caption is not None:
         write_lines(image_of_caption, gallery.image_of_caption.tolist())
-    if not quiet:
-        rows, columns = matrix.shape
-        print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")
+    rows, columns = matrix.shape
+    print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fivesentences.commands.arguments import Device, Quiet
-from fivesentences.commands.sheets import quietly
+from fivesentences.commands.arguments import Device, Quiet, named
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, extended
 from fivesentences.documents import read_yaml
@@ -84,56 +83,51 @@ def train(
         if list_only:
             print("\n".join(names))
             return
-        with quietly(quiet):
-            _train_scale(plan, names, what, device, tensorboard or scale.training.tensorboard)
-        return
-    if only:
-        raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
-    if "run" in content:
-        noted = check(RunFile, content, str(what))
-        spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
+        runs, subspaces = _runs_of(plan, names, what)
+        tensorboard = tensorboard or scale.training.tensorboard
     else:
-        spec = check(RunSpec, content, str(what))
-    if list_only:
-        print(spec.name)
-        return
-    folder = out or places.run(spec.name)
-    files = _phi_files(places, spec) | dict(map(_named, phi or ()))
-    check_writable(folder / "run.yaml")
-    corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
-    with quietly(quiet):
-        _train([(spec, folder, corpus, features, files)], device, tensorboard)
+        if only:
+            raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
+        if "run" in content:
+            noted = check(RunFile, content, str(what))
+            spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
+        else:
+            spec = check(RunSpec, content, str(what))
+        if list_only:
+            print(spec.name)
+            return
+        folder = out or places.run(spec.name)
+        files = _phi_files(places, spec) | dict(map(_phi_file, phi or ()))
+        check_writable(folder / "run.yaml")
+        corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
+        runs, subspaces = [(spec, folder, corpus, features, files)], []
+    if runs:
+        from fivesentences.training import Run, train_runs  # needs torch
+
+        train_runs([Run(*run) for run in runs], device=device, tensorboard=tensorboard)
+    for of_job, documents, image, text in subspaces:
+        from fivesentences.training.subspaces.run import train_subspaces  # needs torch
+
+        train_subspaces(of_job, documents=documents, image=image, text=text)
 
 
-def _train(runs: Iterable[tuple[Any, ...]], device: str, tensorboard: bool) -> None:
-    from fivesentences.training import Run, train_runs  # needs torch
-
-    train_runs([Run(*run) for run in runs], device=device, tensorboard=tensorboard)
-
-
-def _train_scale(plan: Plan, names: Sequence[str], scale: Path, device: str, tensorboard: bool) -> None:
-    """Train runs of matching, and then those of category retrieval by the jobs of the workflow."""
+def _runs_of(plan: Plan, names: Sequence[str], scale: Path) -> tuple[list[Any], list[Any]]:
+    """Return the runs of matching, and those of category retrieval by the jobs of the workflow, with what they read."""
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
     jobs = []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
         name = plan.subspaces.jobs[job].dataset
         image, text = places.document_vectors(name, "image"), next(iter(plan.vectors_of_texts(name)), None)
-        runs = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
-        jobs.append((runs, places.documents(name), image, text))
+        of_job = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
+        jobs.append((of_job, places.documents(name), image, text))
     _check_inputs(plan.read_by(specs), plan, scale)
-    for runs, *files in jobs:
-        _check_inputs([*filter(None, files), *(run.division for run in runs)], plan, scale)
-    if specs:
-        folders = [
-            (one, places.run(one.name), places.corpus(one.dataset), plan.features_of(one), _phi_files(places, one))
-            for one in specs
-        ]
-        _train(folders, device, tensorboard)
-    if jobs:
-        from fivesentences.training.subspaces.run import train_subspaces  # needs torch
-
-        for runs, documents, image, text_file in jobs:
-            train_subspaces(runs, documents=documents, image=image, text=text_file)
+    for of_job, *files in jobs:
+        _check_inputs([*filter(None, files), *(run.division for run in of_job)], plan, scale)
+    runs = [
+        (one, places.run(one.name), places.corpus(one.dataset), plan.features_of(one), _phi_files(places, one))
+        for one in specs
+    ]
+    return runs, jobs
 
 
 def _check_inputs(files: Iterable[Path], plan: Plan, scale: Path) -> None:
@@ -189,8 +183,8 @@ def _fitting(names: Sequence[str], patterns: list[str] | None, what: Path) -> li
     return [name for name in names if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)]
 
 
-def _named(file: str) -> tuple[str, Path]:
-    name, _, path = file.partition("=")
-    if not name or not path:
-        raise InputError(f"--phi is '{file}'; give NAME=FILE, such as spice=spice.npy.")
-    return name, Path(path)
+def _phi_file(given: str) -> tuple[str, Path]:
+    name, file = named(given)
+    if not name or not file:
+        raise InputError(f"--phi is '{given}'; give NAME=FILE, such as spice=spice.npy.")
+    return name, Path(file)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, parts, rank
 from fivesentences.retrieval.arguments import Direction
-from fivesentences.semantics.references import References
-from fivesentences.semantics.sparse_rows import ranges
+from fivesentences.semantics.references import References, ranges
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
 

@@ -16,17 +16,13 @@ from fivesentences.documents import parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.cider import SCALE, CiderVectors, cider_vectors, length_penalty
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
-from fivesentences.semantics.sparse_rows import ranges
-from fivesentences.semantics.validation import checked_indices
+from fivesentences.semantics.references import References, ranges
+from fivesentences.semantics.validation import checked_indices, checked_pairing
 from fivesentences.storage import replacing
 
 FORMAT = 1
 # Name in the file: attribute.
-STORED = {"image_of_caption": "image_of_caption"} | {
-    name: f"_{name}"
-    for name in ("length", "penalty", "n_references", "captions_by_image", "first_of_image", "own", "column",
-                 "candidate", "reference", "start")
-}  # fmt: skip
+STORED = {name: f"_{name}" for name in ("length", "penalty", "own", "column", "candidate", "reference", "start")}
 
 
 class BatchCider:
@@ -52,12 +48,9 @@ class BatchCider:
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
         vectors = cider_vectors(captions, image_of_caption, tokenize)
         self._made_of = _made_of(captions, image_of_caption, tokenize)
-        self.image_of_caption = vectors.image_of_caption
+        self._references = References(vectors.image_of_caption)
         self._length = vectors.length
         self._penalty = length_penalty(np.arange(int(vectors.length.max()) + 1))
-        self._n_references = vectors.n_references
-        self._captions_by_image = np.argsort(vectors.image_of_caption, kind="stable")
-        self._first_of_image = np.cumsum(vectors.n_references) - vectors.n_references
 
         image = vectors.image_of_caption[vectors.caption]
         column_and_image = np.unique(vectors.column * vectors.n_images + image)
@@ -120,10 +113,11 @@ class BatchCider:
             if not isinstance(note, dict) or note.get(key) != value:
                 differs = f"{key} is {note.get(key) if isinstance(note, dict) else None}, but here it is {value}"
                 raise InputError(differs, where=path, cure="recreate the file")
-        if not _are_whole(arrays, np.asarray(image_of_caption)):
+        if not _are_whole(arrays, len(captions)):
             raise InputError("its arrays do not fit together", where=path, cure="recreate the file")
         prepared = cls.__new__(cls)
         prepared._made_of = made_of
+        prepared._references = References(checked_pairing(image_of_caption, len(captions)))
         for name, attribute in STORED.items():
             setattr(prepared, attribute, arrays[name])
         prepared._n_columns = int(prepared._column.max(initial=-1)) + 1
@@ -153,9 +147,9 @@ class BatchCider:
         candidates = checked_indices("caption_indices", caption_indices, len(self))
         if not len(candidates):
             raise InputError("caption_indices is empty; give at least one caption.")
-        images, image_in_batch = np.unique(self.image_of_caption[candidates], return_inverse=True)
-        n_references = self._n_references[images]
-        references = self._captions_by_image[ranges(self._first_of_image[images], n_references)]
+        images, image_in_batch = np.unique(self._references.image_of_caption[candidates], return_inverse=True)
+        n_references = self._references.count[images]
+        references = self._references.by_image[ranges(self._references.first[images], n_references)]
 
         # The columns of the batch's candidates get small local numbers; columns of references only contribute nothing.
         entries, entries_of_candidate = self._entries(candidates)
@@ -187,25 +181,16 @@ class BatchCider:
         return ranges(self._start[captions], count), count
 
 
-def _are_whole(arrays: Mapping[str, NDArray[Any]], image_of_caption: NDArray[Any]) -> bool:
-    """Whether arrays of a file are such as ``write`` writes for these captions."""
+def _are_whole(arrays: Mapping[str, NDArray[Any]], n_captions: int) -> bool:
+    """Whether arrays of a file are such as ``write`` writes for as many captions."""
     floats = {"penalty", "own", "candidate", "reference"}
     if any(array.ndim != 1 or array.dtype.kind != ("f" if name in floats else "i") for name, array in arrays.items()):
         return False
-    n_entries, n_captions = len(arrays["column"]), len(image_of_caption)
-    n_references = np.bincount(image_of_caption.astype(np.int64))
-    start, length, column = arrays["start"], arrays["length"], arrays["column"]
-    known = {
-        "image_of_caption": image_of_caption,
-        "n_references": n_references,
-        "first_of_image": np.cumsum(n_references) - n_references,
-        "captions_by_image": np.argsort(image_of_caption, kind="stable"),
-    }
+    n_entries, start, length, column = len(arrays["column"]), arrays["start"], arrays["length"], arrays["column"]
     sizes = {"length": n_captions, "own": n_captions, "candidate": n_entries, "reference": n_entries}
     return (
         all(np.isfinite(arrays[name]).all() for name in floats)
         and all(len(arrays[name]) == size for name, size in {**sizes, "start": n_captions + 1}.items())
-        and all(np.array_equal(arrays[name], wanted) for name, wanted in known.items())
         and (start[0], start[-1]) == (0, n_entries)
         and bool((np.diff(start) >= 0).all())
         and 0 <= int(length.min()) <= int(length.max()) < len(arrays["penalty"])

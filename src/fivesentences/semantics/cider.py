@@ -20,9 +20,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
-from fivesentences.semantics.references import References, mean_of_pairs
+from fivesentences.semantics.references import References, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
-from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
 

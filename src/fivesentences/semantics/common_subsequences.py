@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.semantics.sparse_rows import ranges
+from fivesentences.semantics.references import ranges
 
 FREQUENT = 1 / 8  # a word in a larger share of the references is processed for all of them
 WIDTHS = (16, 32, 64)  # bits of a machine word

@@ -40,8 +40,7 @@ def captions_sha256(captions: Sequence[str]) -> str:
 def pairing_sha256(image_of_caption: ArrayLike) -> str:
     """Return the SHA-256 of the image indices as a text file with one number per line."""
     pairing = plain_array(image_of_caption, "image_of_caption")
-    numbers = checked_pairing(pairing, pairing.size).tolist()
-    return hashlib.sha256("".join(f"{number}\n" for number in numbers).encode()).hexdigest()
+    return captions_sha256(list(map(str, checked_pairing(pairing, pairing.size).tolist())))
 
 
 def write_phi(
@@ -209,16 +208,14 @@ def check_made_of(
     if captions is not None and len(captions) != n_captions:
         what = f"phi has {n_captions} rows but there are {len(captions)} captions"
         raise InputError(f"{what}, so it was made from another caption file", where=path, cure="recompute phi")
-    given = {
-        "captions": (None if captions is None else captions_sha256(captions), "captions_sha256"),
-        "images of these captions": (
-            None if image_of_caption is None else pairing_sha256(image_of_caption),
+    for what, key, digest in (
+        ("captions", "captions_sha256", None if captions is None else captions_sha256(captions)),
+        (
+            "images of these captions",
             "image_of_caption_sha256",
+            None if image_of_caption is None else pairing_sha256(image_of_caption),
         ),
-    }
-    for what, (digest, key) in given.items():
+    ):
         if digest is not None and digest != note.get(key):
-            noted = str(note.get(key))[:12]
-            raise InputError(
-                f"{path}: phi was made from other {what} (sha256 {noted}..., not {digest[:12]}...); recompute phi."
-            )
+            shown = f"sha256 {str(note.get(key))[:12]}..., not {digest[:12]}..."
+            raise InputError(f"phi was made from other {what} ({shown})", where=path, cure="recompute phi")

@@ -86,7 +86,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "rouge_daa": SemanticMetric("rouge:RougeDaaScorer", tokenised=True),
     "embedding": SemanticMetric("embedding:EmbeddingScorer", vectors=True),
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
-    "binary": SemanticMetric("binary:BinaryScorer"),
+    "binary": SemanticMetric("scoring:BinaryScorer"),
 }
 
 

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, ranks
-from fivesentences.semantics.references import References
+from fivesentences.semantics.references import References, dot_of_rows, ranges, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
-from fivesentences.semantics.sparse_rows import dot_of_rows, ranges, sorted_rows
 from fivesentences.semantics.tokenisation import number_words, tokenise
 from fivesentences.semantics.validation import checked_corpus
 

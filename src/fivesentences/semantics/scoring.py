@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,8 @@ from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.machine import threads
-from fivesentences.semantics.validation import checked_pairs
+from fivesentences.semantics.references import References
+from fivesentences.semantics.validation import checked_corpus, checked_pairs
 from fivesentences.storage import check_npy, replacing
 
 CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB per thread
@@ -46,9 +47,10 @@ class Scorer(ABC):
         n_captions = self.shape[0]
         return [np.arange(start, min(start + rows, n_captions)) for start in range(0, n_captions, rows)]
 
-    @abstractmethod
+    # A subclass defines one of these two.
     def score(self, captions: Indices) -> NDArray[np.floating]:
         """Score some captions against all images, ``[len(captions), images]`` float64."""
+        return np.asarray(self.sparse(captions).toarray())
 
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
         """Return the rows of ``score`` without their zeros; cheaper where a metric can keep them sparse."""
@@ -74,6 +76,36 @@ class Scorer(ABC):
     @abstractmethod
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         """``pairs`` of indices that have been checked."""
+
+
+class BinaryScorer(Scorer):
+    """phi of conventional evaluation: 1 where the caption is one of the image's own, else 0.
+
+    A caption that is left out of its image's references counts as a caption of another image: 0.
+
+    Args:
+        captions: Raw captions; their words do not matter.
+        image_of_caption: ``[captions]`` image index of each caption.
+
+    Raises:
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
+    """
+
+    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike):
+        self._references = References(checked_corpus(captions, image_of_caption)[1])
+        self.shape = self._references.shape
+
+    def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
+        """Return the rows of ``score`` without their zeros."""
+        row_start = np.arange(len(captions) + 1)
+        image = self._references.image_of_caption[captions]
+        return scipy.sparse.csr_array((np.ones(len(captions)), image, row_start), shape=(len(captions), self.shape[1]))
+
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        own = self._references.own(captions, images)
+        if not without_own:
+            return own.astype(np.float64)
+        return np.where(own & (self._references.count[images] == 1), np.nan, 0.0)
 
 
 class ByLengthScorer(Scorer):

@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fivesentences.semantics.references import chunks, ranges
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple
-from fivesentences.semantics.sparse_rows import chunks, ranges
 
 CANDIDATES_PER_STEP = 1_000_000  # of the join; about 50 MB
 

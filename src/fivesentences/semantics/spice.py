@@ -24,11 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.java.jars import check_java, wheel_jar
-from fivesentences.semantics.references import References
+from fivesentences.semantics.references import References, ranges
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple, scene_graph
 from fivesentences.semantics.scoring import Output, Scorer, matrix_of
 from fivesentences.semantics.similar_tuples import similar_tuples
-from fivesentences.semantics.sparse_rows import ranges
 from fivesentences.semantics.synonyms import load_synonyms
 from fivesentences.semantics.tuples import RawTuple, checked_tuples
 from fivesentences.semantics.validation import checked_pairing

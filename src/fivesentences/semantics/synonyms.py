@@ -9,7 +9,7 @@ bases if there are any, otherwise of the first base that a suffix rule yields an
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from fivesentences.errors import InputError
@@ -17,7 +17,6 @@ from fivesentences.semantics.java.jars import wheel_jar
 
 JAR = "spice/lib/Meteor-1.5.jar"
 BLANKS = "".join(map(chr, range(33)))
-NONE: frozenset[int] = frozenset()
 
 # Suffixes and their replacements, in the order in which they are tried (WordNet's nouns, verbs, adjectives).
 SUFFIX_RULES = (
@@ -31,52 +30,31 @@ class Synonyms:
     """Synsets of words and of multi-word terms; look-ups are cached.
 
     Args:
-        synsets: Maps a lemma, with underscores for spaces, to its synset numbers in one string.
+        lemmas: Maps a lemma, with underscores for spaces, to its synset numbers in one string.
         bases: Maps an irregular form to its base forms.
     """
 
-    def __init__(self, synsets: Mapping[str, str], bases: Mapping[str, tuple[str, ...]]):
-        self._synsets = synsets
-        self._bases = bases
+    def __init__(self, lemmas: Mapping[str, str], bases: Mapping[str, tuple[str, ...]]):
+        self.lemmas, self.bases = lemmas, bases
         self._known: dict[str, frozenset[int]] = {}
-
-    def __len__(self) -> int:
-        """Number of lemmas."""
-        return len(self._synsets)
-
-    def lemmas(self) -> Iterable[str]:
-        """Every lemma, with underscores for spaces."""
-        return self._synsets.keys()
-
-    def irregular_forms(self) -> Iterable[str]:
-        """Every irregular inflected form."""
-        return self._bases.keys()
 
     def synsets(self, text: str) -> frozenset[int]:
         """Return the synset numbers of a word or term; empty if the dictionary does not contain it."""
         known = self._known.get(text)
         if known is None:
             word = text.lower().strip(BLANKS).replace(" ", "_")
-            known = self._entry(word)
-            for base in self._base_forms(word):
-                known |= self._entry(base)
-            self._known[text] = known
+            entries = (self.lemmas.get(one, "").split() for one in (word, *self._base_forms(word)))
+            known = self._known[text] = frozenset(int(number) for numbers in entries for number in numbers)
         return known
 
-    def _entry(self, lemma: str) -> frozenset[int]:
-        numbers = self._synsets.get(lemma)
-        return NONE if numbers is None else frozenset(map(int, numbers.split()))
-
     def _base_forms(self, word: str) -> tuple[str, ...]:
-        irregular = self._bases.get(word)
-        if irregular is not None:
-            return irregular
+        if word in self.bases:
+            return self.bases[word]
         if len(word) > 2 and not word.endswith("ss"):
             for ending, replacement in SUFFIX_RULES:
-                if word.endswith(ending):
-                    base = word[: -len(ending)] + replacement
-                    if base in self._synsets:
-                        return (base,)
+                base = word.removesuffix(ending) + replacement
+                if word.endswith(ending) and base in self.lemmas:
+                    return (base,)
         return ()
 
 

@@ -12,9 +12,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams
-from fivesentences.semantics.references import References, mean_of_pairs
+from fivesentences.semantics.references import References, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
-from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
 
@@ -62,10 +61,6 @@ class TfidfScorer(Scorer):
         rows = self._means.T.tocsr()
         rows.sort_indices()
         return rows
-
-    def score(self, captions: Indices) -> NDArray[np.float64]:
-        """Return ``[captions, images]`` dense float64."""
-        return np.asarray(self.sparse(captions).toarray())
 
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
         """Return the rows of ``score`` without their zeros."""

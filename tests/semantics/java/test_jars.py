@@ -46,17 +46,6 @@ def test_both_jars_are_fetched_only_once_and_broken_ones_again(repository, folde
         assert jars.corenlp()[1].read_bytes() == MODELS
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(repository, folder, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    repository.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match="resume there"):
-        jars.corenlp()
-    assert not jars.cached()
-    repository.hang_up_after = None
-    assert jars.corenlp()[1].read_bytes() == MODELS
-    assert repository.requests[-1][1]  # a range: how far it begins is tested with the download
-
-
 def test_what_a_host_should_not_send_leaves_nothing(repository, folder):
     repository.files[f"/maven/{jars.MODELS.name}"] = b"an error page"
     with pytest.raises(InputError, match=hashlib.sha256(b"an error page").hexdigest()[:16]):

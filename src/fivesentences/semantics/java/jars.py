@@ -127,10 +127,10 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fivesentences"
 
 
-def cached() -> bool:
-    """Whether both CoreNLP jars are present and intact, so that ``corenlp()`` downloads nothing."""
-    mirror = os.environ.get("FIVESENTENCES_MIRROR")
-    return all(_present(artifact, Path(mirror) if mirror else None) for artifact in (CODE, MODELS))
+def cached(mirror: Path | None = None) -> bool:
+    """Whether both CoreNLP jars are present and intact, so that ``corenlp(mirror)`` downloads nothing."""
+    named = mirror or os.environ.get("FIVESENTENCES_MIRROR")
+    return all(_present(artifact, Path(named) if named else None) for artifact in (CODE, MODELS))
 
 
 def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:

@@ -34,11 +34,7 @@ WORKER = [sys.executable, "-m", "fivesentences.semantics.java.parser_worker"]
 
 
 def parse_scene_graphs(
-    captions: Sequence[str],
-    *,
-    threads: int | None = None,
-    memory_mb: int = 2048,
-    mirror: Path | None = None,
+    captions: Sequence[str], *, memory_mb: int = 2048, mirror: Path | None = None
 ) -> list[RawTuples]:
     """Parse captions to raw scene-graph tuples, by the original SPICE classes over Stanford CoreNLP 3.6.0.
 
@@ -48,7 +44,6 @@ def parse_scene_graphs(
 
     Args:
         captions: Raw captions; equal captions are parsed once.
-        threads: Number of captions parsed at a time; by default all cores that this process may use.
         memory_mb: Largest Java heap in MB. The process needs about 0.3 GB more.
         mirror: As in ``jars.corenlp``.
 
@@ -61,7 +56,7 @@ def parse_scene_graphs(
             memory, or the parser fails.
     """
     texts = checked_captions(captions)
-    found = dict(_parsed(texts, threads, memory_mb, mirror))
+    found = dict(_parsed(texts, memory_mb, mirror))
     return [found[text] for text in texts]
 
 
@@ -83,7 +78,7 @@ def parse_captions(
     Args:
         captions: Raw captions.
         out: Path of the ``.jsonl.gz`` file.
-        threads: As in ``parse_scene_graphs``.
+        threads: Number of captions parsed at a time; by default all cores that this process may use.
         memory_mb: As in ``parse_scene_graphs``.
         mirror: As in ``parse_scene_graphs``.
         parsed_before: Files of earlier calls with other captions. What the same parser found for a caption is taken
@@ -107,7 +102,7 @@ def parse_captions(
                     raise InputError(f"{journal}: another process is parsing into this file; wait for it, or end it.")
                 found = _journalled(file) | found
                 todo = [text for text in texts if text not in found]
-                for text, tuples in _parsed(todo, threads, memory_mb, mirror):
+                for text, tuples in _parsed(todo, memory_mb, mirror, threads):
                     file.write(_line(caption=text, tuples=tuples))
                     found[text] = tuples
         # No time and no name in the header, so that equal captions give equal bytes.
@@ -158,7 +153,7 @@ def _journalled(file: IO[bytes]) -> dict[str, RawTuples]:
 
 
 def _parsed(
-    texts: Sequence[str], threads: int | None, memory_mb: int, mirror: Path | None
+    texts: Sequence[str], memory_mb: int, mirror: Path | None, threads: int | None = None
 ) -> Iterator[tuple[str, RawTuples]]:
     """Parse the distinct captions of ``texts`` in a child process; yield each with its tuples when it is done.
 
