@@ -185,6 +185,7 @@ class Definitions:
                 100.0 * len(query.own & set(query.order[:k])) / len(query.own) for query in self.queries
             ],
             "Mean r": self.ranks,
+            "nDCG": lambda: self.ndcg(k),
             "ASP": lambda: self.asp(row["formula"]),
             "PMRP": lambda: [
                 None if of[0] is None else 100 * sum(of) / len(of) for of in zip(*self.pmrp(), strict=True)
@@ -206,6 +207,14 @@ class Definitions:
             value([pairs[q.number, item] for item in q.order], int(r)) if r else None
             for q, r in zip(self.queries, numbers, strict=True)
         ]
+
+    def ndcg(self, k, gain=lambda phi: phi):
+        def discounted(query, items):
+            return sum(gain(float(query.phi[item])) / math.log2(p + 2) for p, item in enumerate(items[:k]))
+
+        ideals = [discounted(query, query.ideal(True)) for query in self.queries]
+        found = [discounted(query, query.retrieved(True)) for query in self.queries]
+        return [one / ideal if ideal else None for one, ideal in zip(found, ideals, strict=True)]
 
     def ranks(self):
         return [1 + min(query.order.index(item) for item in query.own) for query in self.queries]

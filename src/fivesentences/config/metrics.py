@@ -48,7 +48,8 @@ class Metric:
         of_runs: Whether the workflow reports it for every run, so that a study's table may have it as a column.
         scores: Where the function is that computes it, such as "fivesentences.metrics.recall:recall_values": from a
             ``Ranking``, then a ``Relevance`` if the metric needs phi, then the cut-off if its name ends in "@k", it
-            returns ``[queries]`` fractions. Empty for metrics with variants, which the evaluator knows.
+            returns ``[queries]`` fractions, or these and which queries have nothing to find. Empty for metrics with
+            variants, which the evaluator knows.
     """
 
     name: str
@@ -116,6 +117,11 @@ METRICS: dict[str, Metric] = {
             source=f"{_FIVE}, eq. 5", sum="Nsum",
         ),
         _ncs(name="Nsum", measures="sum of N@k over cut-offs and directions", source=_FIVE),
+        Metric(
+            name="nDCG@k", measures="phi of the first k items, earlier ones counting more, over the largest possible",
+            source="Järvelin and Kekäläinen 2002", family="nDCG by φ", unit="fraction", decimals=4, needs="phi",
+            of_runs=False, scores="fivesentences.metrics.ndcg:ndcg_scores",
+        ),
         Metric(
             name="SR@k", measures="share of the items that phi calls most relevant (m of them) found among the first k",
             source=f"{_FIVE}, eq. 4", family="Semantic recall", needs="phi", formulas=True,

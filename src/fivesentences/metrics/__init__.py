@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fivesentences.metrics.category import category_map, r_precision
     from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
     from fivesentences.metrics.evaluator import Evaluator
+    from fivesentences.metrics.ndcg import ndcg
     from fivesentences.metrics.plausible_match import pmrp
     from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
     from fivesentences.metrics.ranking import TIE_RULE
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ASP_TIES", "METRICS", "STATISTICS", "TIE_RULE", "Correlation", "Evaluation", "Evaluator", "Metric", "MetricValue",
     "NoSuchNumber", "PairedTest", "Positives", "QueryValues", "RankStatistics", "asp", "category_map", "correlation",
-    "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "nsum", "paired_test", "paired_tests", "pick",
-    "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k", "recall_of_positives", "rsum",
+    "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "ndcg", "nsum", "paired_test", "paired_tests",
+    "pick", "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k", "recall_of_positives", "rsum",
     "semantic_recall", "true_recall_at_k",
 ]  # fmt: skip
 
@@ -40,6 +41,7 @@ __getattr__ = lazily(
         "category": "category_map r_precision",
         "comparison": "PairedTest holm paired_test paired_tests",
         "evaluator": "Evaluator",
+        "ndcg": "ndcg",
         "plausible_match": "pmrp",
         "positives": "Positives map_at_r r_precision_of recall_of_positives",
         "ranking": "TIE_RULE",

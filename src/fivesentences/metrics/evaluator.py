@@ -252,7 +252,8 @@ class Evaluator:
                 for k in self.ks if metric.name.endswith("@k") else (None,):
                     name = metric.name if k is None else f"{metric.name[:-1]}{k}"
                     scores = compute(*given) if k is None else compute(*given, k)
-                    yield _mean(key_of(name, ranking.direction, phi=phi), scores)
+                    key = key_of(name, ranking.direction, phi=phi)
+                    yield self._mean(key, scores) if isinstance(scores, tuple) else _mean(key, scores)
 
     def _of_positives(self, ranking: Ranking, positives: Positives, name: str) -> Iterator[_Number]:
         hits = hits_of_ranking(ranking.items, positives, ranking.direction)
