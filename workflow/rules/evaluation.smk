@@ -147,6 +147,7 @@ rule ask_judge:
         corpus="results/corpus/{dataset}.parquet",
         judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.judged], "test"),
+        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [phi for phi, _ in PLAN.judged]),
     output:
         pairs="results/evaluation/agreement/{scale}/{dataset}/{judge}.parquet",
         numbers="results/evaluation/agreement/{scale}/{dataset}/{judge}.json",
@@ -192,6 +193,7 @@ rule measure_phi:
         corpus="results/corpus/{dataset}.parquet",
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("phi_statistics")),
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, PLAN.phis_read("phi_statistics"), "test"),
+        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, PLAN.phis_read("phi_statistics")),
     output:
         statistics="results/evaluation/meaning/{dataset}.json",
     log:

@@ -56,10 +56,34 @@ use rule parse_captions as parse_training_captions with:
         "Parse the training captions of {wildcards.dataset} ({wildcards.captions}) with SPICE's own parser"
 
 
+rule encode_captions:
+    input:
+        corpus="results/corpus/{dataset}.parquet",
+    output:
+        vectors="results/semantics/{dataset}/vectors/{model}.npy",
+        captions="results/semantics/{dataset}/vectors/{model}.captions.parquet",
+        note="results/semantics/{dataset}/vectors/{model}.json",
+    log:
+        "logs/semantics/{dataset}/vectors/{model}.log",
+    benchmark:
+        "logs/benchmarks/semantics/{dataset}/vectors/{model}.tsv"
+    threads: 2
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="2h",
+    params:
+        model=lambda wildcards: PLAN.sentence_encoder(wildcards.model),
+    message:
+        "Vectors of the captions of {wildcards.dataset} by {wildcards.model}"
+    script:
+        "../scripts/encode_captions.py"
+
+
 rule score_captions:
     input:
         corpus="results/corpus/{dataset}.parquet",
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
+        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/{split}/{phi}.npy",
         note="results/semantics/{dataset}/{split}/{phi}.json",
@@ -81,6 +105,7 @@ use rule score_captions as score_training_captions with:
     input:
         corpus="results/corpus/{dataset}.parquet",
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
+        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
         note="results/semantics/{dataset}/train/{phi},{captions}.json",

@@ -5,10 +5,12 @@ from pathlib import Path
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.semantics import read_tuples, write_phi
+from fivesentences.semantics.sentence_encoders import read_vectors
 
 with log_to(snakemake.log[0]):
     corpus, part = Corpus.read(snakemake.input.corpus), snakemake.params.get("part")
     split = corpus.split(snakemake.wildcards.split) if part is None else training_part(corpus.split("train"), *part)
     tuples = next((read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples), None)
+    vectors = next((read_vectors(Path(path), split.table) for path in snakemake.input.vectors), None)
     out = Path(snakemake.output.phi)
-    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples)
+    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples, vectors=vectors)

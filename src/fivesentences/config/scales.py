@@ -23,6 +23,7 @@ from fivesentences.config.types import (
     NamePattern,
     PhiName,
     Seed,
+    Sha256,
     Split,
     Strict,
     Width,
@@ -192,6 +193,17 @@ JUDGED_LOADER: dict[str, str] = {
 }
 
 
+class SentenceEncoder(Strict):
+    """A model of captions for phi, by which ``embedding:<name>`` compares them."""
+
+    model: str
+    """A folder, or a repository of the Hugging Face Hub, that sentence-transformers reads."""
+    revision: str | None = None
+    """Branch, tag or commit of a repository."""
+    sha256: Sha256 | None = None
+    """Of the weights; others are refused."""
+
+
 class LeaveOut(Strict):
     """Parts of the studies that a scale leaves out, for want of time or means; tables say so."""
 
@@ -231,6 +243,8 @@ class Scale(Strict):
     """Further phi with which runs are evaluated."""
     matrices: list[PhiName] = Field(default=[])
     """Further phi matrices of every dataset's test split."""
+    sentence_encoders: dict[Name, SentenceEncoder] = Field(default={})
+    """Models of phi besides those that packages hold: `embedding:<name>`."""
     judges: list[JudgeSpec] = Field(default=[])
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
     """One training run each, or by fraction."""

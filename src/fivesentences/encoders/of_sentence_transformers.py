@@ -15,14 +15,14 @@ from torch import Tensor
 from transformers.utils import logging as bars
 
 from fivesentences.encoders.encoder import Encoder, unreadable, versions
-from fivesentences.encoders.sources import WEIGHTS, Source, find_source
+from fivesentences.encoders.sources import WEIGHTS, ModelFiles, find_source
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 
 SHORT_NAMES = "sentence-transformers"  # the organisation of models that are named without one
 
 
-def open_model(name: str, revision: str | None, device: str) -> tuple[SentenceTransformer, Source]:
+def open_model(name: str, revision: str | None, device: str) -> tuple[SentenceTransformer, ModelFiles]:
     """Load a model of sentence-transformers, and say where its files are.
 
     Args:

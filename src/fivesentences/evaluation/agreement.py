@@ -19,6 +19,7 @@ from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS
 from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, matrix_of
+from fivesentences.semantics.sentence_encoders import CaptionVectors
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import replacing, write_json
 
@@ -40,6 +41,7 @@ def agreement(
     seed: int = 0,
     resample: str = "images",
     parsed: str | None = None,
+    vectors: Mapping[str, CaptionVectors] | None = None,
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Correlate each phi with a judge's scores, over all judged pairs and over captions with other images.
 
@@ -65,6 +67,7 @@ def agreement(
         resample: Units that are drawn: ``"images"`` or ``"images and captions"``.
         parsed: The split whose captions have ``tuples``; None: the whole corpus. SPICE of a pair reads the captions of
             that pair alone, so that it is the same, and no other captions need to be parsed.
+        vectors: Vectors of the corpus's captions, by model, for ``embedding``; what is missing is encoded.
 
     Returns:
         A table with one row per judgement (``caption_id``, ``image_id``, ``human``, ``own`` and one column per phi,
@@ -102,9 +105,10 @@ def agreement(
     whole = corpus, captions, images
     phis = list(dict.fromkeys(phi for phi, _ in rows))
     for phi in track(phis, f"ask {judgements.name}", len(phis)):
-        metric = SEMANTIC_METRICS[parse_name(phi)[0]]
+        name, _, model, _ = parse_name(phi)
+        metric, known_vectors = SEMANTIC_METRICS[name], (vectors or {}).get(model or "")
         part, captions, images = _within(judgements, corpus, parsed) if metric.tuples and parsed else whole
-        scorer = prepare(phi, part.captions, part.image_of_caption, tuples)
+        scorer = prepare(phi, part.captions, part.image_of_caption, tuples, known_vectors)
         others = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same for both kinds of references
         for references in (references for name, references in rows if name == phi):
             values = np.empty(len(pairs))

@@ -22,7 +22,8 @@ from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
-from fivesentences.semantics.registry import needs_tuples, prepare
+from fivesentences.semantics.registry import model_of, needs_tuples, prepare
+from fivesentences.semantics.sentence_encoders import CaptionVectors
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import write_json
 
@@ -116,7 +117,12 @@ def phi_statistics(
 
 
 def write_statistics(
-    corpus: Corpus, paths: Mapping[str, Path | str], out: Path | str, tuples: Tuples | None = None, **options: Any
+    corpus: Corpus,
+    paths: Mapping[str, Path | str],
+    out: Path | str,
+    tuples: Tuples | None = None,
+    vectors: Mapping[str, CaptionVectors] | None = None,
+    **options: Any,
 ) -> None:
     """Write what ``phi_statistics`` says about matrices that ``write_phi`` wrote, with their notes, as JSON.
 
@@ -126,6 +132,7 @@ def write_statistics(
         out: A ``.json``.
         tuples: Scene-graph tuples of the corpus's captions; without them, SPICE only has own scores of the kind
             ``kept``.
+        vectors: Vectors of its captions, by model; what is missing is encoded.
         options: Further arguments of ``phi_statistics``.
 
     Raises:
@@ -134,7 +141,9 @@ def write_statistics(
     phis = {name: read_phi(path, corpus.captions) for name, path in paths.items()}
     every, owner = np.arange(corpus.n_captions), corpus.image_of_caption
     left_out = {
-        name: prepare(name, corpus.captions, owner, tuples).pairs(every, owner, without_own=True)
+        name: prepare(name, corpus.captions, owner, tuples, (vectors or {}).get(model_of(name) or "")).pairs(
+            every, owner, without_own=True
+        )
         for name in phis
         if tuples is not None or not needs_tuples(name)
     }

@@ -247,7 +247,7 @@ class SemanticAdaptiveMargin(Loss):
                 raise ValueError(f"{key} has no effect with {why}; leave it out")
         if self.negatives in BY_PHI and self.variant != "paper":
             raise ValueError(f"negatives: {self.negatives} is defined for variant: paper only; leave the variant out")
-        if self.references != "kept" and self.phi.partition("-")[0] != "cider":
+        if self.references != "kept" and not self.phi.startswith(("cider", "embedding")):
             raise ValueError(f"references: {self.references} is known for phi: cider only, not for {self.phi}")
         return self
 

@@ -56,6 +56,7 @@ class Places:
     contrasts = _result("evaluation/contrasts/{scale}/{exhibit}.json")  # paired differences of runs
     agreement = _result("evaluation/agreement/{scale}/{dataset}/{judge}.{suffix}")  # json: of phi; parquet: the pairs
     found_positives = _result("evaluation/found_positives/{scale}/{dataset}/{judge}.parquet")
+    caption_vectors = _result("semantics/{dataset}/vectors/{model}.npy")  # of all captions, by a sentence encoder
     phi_statistics = _result("evaluation/meaning/{dataset}.json")
     margins = _result("evaluation/margins/{scale}/{dataset}.json")  # what margins of captions and of runs are made of
 
@@ -101,10 +102,16 @@ class Places:
         return {name: files[name] for name in spec.loss.phis if name in files}
 
     def phi_matrices(self, dataset: str, loss: LossSpec, captions: str) -> dict[str, Path]:
-        """Those that are matrices of the training captions, all or some of them, see ``captions_of``."""
-        names = [name for name in loss.phis if parse_name(name)[0] not in ("cider", "tfidf")]
+        """Those that are matrices of the training captions, all or some (see ``captions_of``), or vectors of all."""
         part = "" if captions == ALL_CAPTIONS else f",{captions}"
-        return {name: self.phi(dataset, "train", f"{name}{part}.npy") for name in names}
+        found = {}
+        for name in loss.phis:
+            metric, _, model, _ = parse_name(name)
+            if model is not None:
+                found[name] = self.caption_vectors(dataset, model)
+            elif metric not in ("cider", "tfidf"):
+                found[name] = self.phi(dataset, "train", f"{name}{part}.npy")
+        return found
 
     def subspace_numbers(self, job: str, part: str = "") -> Path:
         """Every number of a job of category retrieval; a part is ``queries``, ``histories`` or ``category_margins``."""

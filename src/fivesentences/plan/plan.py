@@ -29,7 +29,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells_of
 from fivesentences.plan.jobs import Job, shared_out
 from fivesentences.plan.places import Places, captions_of, part_of
-from fivesentences.semantics.registry import needs_tuples
+from fivesentences.semantics.registry import PACKAGED, model_of, needs_tuples
 from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
@@ -442,6 +442,25 @@ class Plan:
         if dataset in self.drawn:
             return [self.places.beside_corpus(dataset, "tuples.jsonl.gz")]
         return [self.places.parsed_tuples(dataset, split, captions)]
+
+    def vectors_of(self, dataset: str, phis: Iterable[str]) -> list[Path]:
+        """Vectors of a dataset's captions by the models that some phi compare."""
+        models = dict.fromkeys(model for phi in phis if (model := model_of(phi)) is not None)
+        return [self.places.caption_vectors(dataset, model) for model in models]
+
+    def sentence_encoder(self, model: str) -> dict[str, Any]:
+        """What encodes captions for ``embedding:<model>``, as plain data.
+
+        Raises:
+            InputError: If neither the scale nor a package has a model of that name.
+        """
+        known = self.scale.sentence_encoders
+        if model in known:
+            return known[model].model_dump(mode="json")
+        if model in PACKAGED:
+            return {"model": model}
+        hint = did_you_mean(model, [*known, *PACKAGED])
+        raise InputError(f"'{model}' is no model of captions", where="sentence_encoders", cure=hint or "add it there")
 
     def training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
         """What ``corpus.training_part`` needs to take the training captions that ``places.captions_of`` calls so.

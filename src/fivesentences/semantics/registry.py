@@ -23,7 +23,7 @@ TOKENISATIONS = ("whitespace", "reattached", "ptb")
 #: How captions stand for their image in a phi of vectors: the mean of their vectors, the nearest, the mean cosine.
 REFERENCE_KINDS = ("centroid", "max", "mean")
 #: Models of captions that packages of the extra ``meaning`` hold: all-MiniLM-L6-v2, and static word vectors.
-MINILM, WORDS = "minilm", "wordllama"
+PACKAGED = MINILM, WORDS = "minilm", "wordllama"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,9 @@ class CaptionVectors:
     facts: dict[str, Any]
 
 
-def encode_captions(model: str, captions: Sequence[str], *, revision: str | None = None) -> CaptionVectors:
+def encode_captions(
+    model: str, captions: Sequence[str], *, revision: str | None = None, sha256: str | None = None
+) -> CaptionVectors:
     """Encode captions, each distinct one once.
 
     Args:
@@ -48,13 +50,16 @@ def encode_captions(model: str, captions: Sequence[str], *, revision: str | None
             folder, or a repository of the Hugging Face Hub.
         captions: Raw captions.
         revision: Branch, tag or commit of a repository.
+        sha256: Of the weights.
 
     Raises:
-        InputError: If the packages are not installed, or there is no such model.
+        InputError: If the packages are not installed, there is no such model, or it has other weights.
     """
     distinct, row_of = np.unique(np.asarray(captions, dtype=object), return_inverse=True)
     texts: list[str] = distinct.tolist()
     found, facts = _static(texts) if model == WORDS else _contextual(model, texts, revision)
+    if sha256 not in (None, facts["weights_sha256"]):
+        raise InputError(f"its weights have SHA-256 {facts['weights_sha256']}, not {sha256}", where=model)
     length = np.linalg.norm(found, axis=1, keepdims=True)
     unit = np.divide(found, length, out=np.zeros_like(found), where=length > 0)
     return CaptionVectors(np.ascontiguousarray(unit[row_of], dtype=np.float32), {"model": model, **facts})

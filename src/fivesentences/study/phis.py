@@ -15,6 +15,7 @@ def mistake_in(phi: str, *, whole: bool = True) -> str | None:
     """
     for part in phi.split("+"):
         name, _, tokenisation = part.partition("-")
+        name = name.partition(":")[0]
         if name not in SEMANTIC_METRICS:
             hint = did_you_mean(name, SEMANTIC_METRICS) or f"there are: {', '.join(sorted(SEMANTIC_METRICS))}"
             return f"but there is no phi '{name}'; {hint}"

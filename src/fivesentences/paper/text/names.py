@@ -27,6 +27,9 @@ METRICS = {
     "tfidf": "tf-idf cosine",
     "bleu_daa": "BLEU of DAA",
     "rouge_daa": "ROUGE of DAA",
+    "embedding": "MiniLM",
+    "embedding:minilm": "MiniLM",
+    "embedding:wordllama": "WordLlama",
     "meteor": "METEOR",
     "binary": "binary",
 }
@@ -37,6 +40,8 @@ INFERENCES = {
     "assignment": "assignment",
 }
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+# How a phi of vectors takes the captions of an image; by their centroid where its name says nothing.
+OF_REFERENCES = {"centroid": "centroid", "max": "nearest caption", "mean": "mean over captions"}
 # Of correlations: the name, and its symbol.
 STATISTICS = {
     "pearson": ("Pearson’s r", "r"),
@@ -51,7 +56,7 @@ DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 def metric_in_words(phi: str) -> str:
     """Return ``CIDEr`` for ``cider-ptb``; an unknown metric keeps its name."""
     metric = phi.split("-")[0]
-    return METRICS.get(metric, metric)
+    return METRICS.get(metric, metric.removeprefix("embedding:"))
 
 
 def tokens_in_words(phi: str) -> str:
@@ -67,7 +72,9 @@ def phi_in_words(phi: str) -> str:
     """Return ``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
     if "+" in phi:
         return f"mean of {listed([phi_in_words(one) for one in phi.split('+')])}"
-    return with_details(metric_in_words(phi), f"{tokens_in_words(phi)} tokens" if "-" in phi else "")
+    last = phi.rpartition("-")[2]
+    details = OF_REFERENCES.get(last) or (f"{tokens_in_words(phi)} tokens" if "-" in phi else "")
+    return with_details(metric_in_words(phi), details)
 
 
 def unique(items: Iterable[Key]) -> list[Key]:
