@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.losses import HAL, InfoNCE, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
+from fivesentences.losses import (
+    HAL,
+    InfoNCE,
+    SemanticAdaptiveMargin,
+    SmoothAPLoss,
+    SoftRankLoss,
+    SparingTriplet,
+    TripletLoss,
+)
+from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.losses.soft_ranks import soft_ranks
 from fivesentences.metrics import asp
 
@@ -25,6 +34,7 @@ LOSSES = {
     },
     **{f"soft rank {variant}": SoftRankLoss(0.1, 25.0, variant) for variant in VARIANTS},
     "smooth AP": SmoothAPLoss(0.1),
+    "sparing": SparingTriplet(0.5),
     **{f"InfoNCE {word}": InfoNCE(0.07, learned) for word, learned in (("fixed", False), ("learned", True))},
     **{f"HAL {name}": HAL(**settings) for name, settings in HAL.SETTINGS.items()},
 }
@@ -99,6 +109,29 @@ def test_the_triplet_loss_equals_its_equation_for_any_number_of_negatives(negati
             nearest = nearest[: {"hardest": 1, "all": size}.get(negatives, negatives)]
             expected += sum(max(0.0, 0.2 - row[i] + other) for other in nearest)
     assert TripletLoss(0.2, negatives)(similarity).item() == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(1, 9), st.integers(0, 10**6), st.floats(-1, 1))
+def test_the_sparing_loss_has_the_hardest_negative_that_phi_does_not_call_right(size, seed, threshold):
+    similarity, phi, expected = square(size, seed), square(size, seed + 1), 0.0
+    for i in range(size):
+        for scores, of_pair in ((similarity[i], phi[:, i]), (similarity[:, i], phi[i])):
+            left = [float(scores[j]) for j in range(size) if j != i and of_pair[j] <= threshold]
+            expected += max(0.0, 0.2 - float(similarity[i, i]) + max(left)) if left else 0.0
+    assert SparingTriplet(threshold)(similarity, phi).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_sparing_nothing_is_the_hardest_negative_and_shuffled_spares_as_many_others():
+    similarity, phi = square(8), square(8, 1)
+    assert SparingTriplet(2.0)(similarity, phi) == TripletLoss(0.2, "hardest")(similarity)
+    torch.manual_seed(0)
+    shuffled = SparingTriplet(0.0, spared="shuffled")
+    assert shuffled(similarity, phi) != SparingTriplet(0.0)(similarity, phi)
+    torch.manual_seed(0)
+    again = shuffled(similarity, phi)
+    torch.manual_seed(0)
+    place = random_cycle(8, None)
+    assert again == SparingTriplet(0.0)(similarity, phi[place][:, place])
 
 
 @pytest.mark.parametrize("negatives", ["hardest", 1])

@@ -15,6 +15,7 @@ from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin, Sched
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
 from fivesentences.losses.smooth_ap import SmoothAPLoss
 from fivesentences.losses.soft_rank import SoftRankLoss
+from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.spec import LossSpec
 from fivesentences.losses.triplet import TripletLoss
 
@@ -28,5 +29,6 @@ __all__ = [
     "SemanticAdaptiveMargin",
     "SmoothAPLoss",
     "SoftRankLoss",
+    "SparingTriplet",
     "TripletLoss",
 ]

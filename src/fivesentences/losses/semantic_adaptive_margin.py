@@ -386,7 +386,7 @@ def random_others(similarity: Tensor) -> Tensor:
     return (drawn + (drawn >= torch.arange(batch))).to(similarity.device)
 
 
-def random_cycle(batch: int, generator: torch.Generator) -> Tensor:
+def random_cycle(batch: int, generator: torch.Generator | None) -> Tensor:
     """Draw another sample for each of B, each taken once (one cycle through all, uniform); ``[B]`` on the CPU."""
     order = torch.randperm(batch, generator=generator)
     other = torch.empty_like(order)

@@ -14,6 +14,7 @@ from fivesentences.losses.loss import MARGIN, Loss, Margin
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
 from fivesentences.losses.smooth_ap import SmoothAPLoss
 from fivesentences.losses.soft_rank import SoftRankLoss
+from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.triplet import TripletLoss, TripletNegatives
 
 
@@ -36,6 +37,8 @@ class LossSpec(Strict):
     """InfoNCE, the loss of CLIP."""
     smooth_ap: SmoothAPLoss | None = None
     """Smooth average precision."""
+    sparing: SparingTriplet | None = None
+    """Triplet loss that spares likely false negatives."""
 
     @classmethod
     def optional_terms(cls) -> dict[str, type[Loss]]:

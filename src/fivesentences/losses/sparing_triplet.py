@@ -1,0 +1,80 @@
+"""A hinge loss that spares likely false negatives: the rival of a semantic margin, in no paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from fivesentences.config.types import EvaluationPhi
+from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
+from fivesentences.losses.semantic_adaptive_margin import random_cycle
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class SparingTriplet(Loss):
+    """Triplet loss with the hardest negative whose phi is at most a threshold.
+
+    A caption that says what an image's captions say is likely to be right: a pair with a larger phi is no negative. The
+    rest is ``TripletLoss(negatives="hardest")``: sum over the batch and both directions of ``[margin - S_ii + S_ij]+``.
+    A query of which every other item is spared has no hinge. With ``spared: shuffled``, a control, each pair of the
+    batch is spared as another one would be (rows and columns alike, drawn by torch's global CPU generator): as many
+    are spared, whatever they mean.
+    """
+
+    reads = "similarity"
+    title = "sparing"
+    suffix = "+sparing"
+
+    threshold: float
+    """The largest φ of a negative."""
+    phi: EvaluationPhi = "embedding"
+    """By which pairs are spared."""
+    spared: Literal["by_phi", "shuffled"] = "by_phi"
+    """Which pairs are no negatives; `shuffled`, a control: as many, of any φ."""
+    margin: Margin = MARGIN
+    """How much more similar a matched pair must be than a negative one, in units of the similarity."""
+
+    @property
+    def phi_read(self) -> str:
+        """The phi by which pairs are spared."""
+        return self.phi
+
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        phi = self.phi if self.spared == "by_phi" else f"shuffled_{self.phi}"
+        return [f"sparing={self.threshold:g}", f"phi={phi}", f"margin={self.margin:g}"]
+
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """``MiniLM over 0.4``."""
+        shuffled = [] if self.spared == "by_phi" else ["φ shuffled"]
+        return [
+            f"{phis.get(self.phi, self.phi)} over {self.threshold:g}",
+            *shuffled,
+            *unless(MARGIN, self.margin, "margin {}"),
+        ]
+
+    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
+        """Compute the loss, a scalar.
+
+        Args:
+            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+            phi: ``[B captions, B images]`` of the same pairs.
+
+        Raises:
+            InputError: If the shapes disagree.
+        """
+        batch = checked_batch("SparingTriplet", similarity, phi, needs_phi=True)
+        assert phi is not None
+        if batch < 2:
+            return similarity.sum() * 0.0  # there is no negative
+        if self.spared == "shuffled":
+            place = random_cycle(batch, None).to(phi.device)
+            phi = phi[place][:, place]
+        own = torch.eye(batch, dtype=torch.bool, device=similarity.device)
+        scores = similarity.masked_fill(own | (self.threshold < phi.T), -torch.inf)
+        positive = similarity.diagonal()
+        hardest = scores.max(dim=1).values, scores.max(dim=0).values
+        return sum((self.margin - positive + one).clamp(min=0).sum() for one in hardest)  # type: ignore[return-value]
