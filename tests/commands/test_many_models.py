@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import fivesentences
-from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import best_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation import compare, evaluate
@@ -104,9 +104,9 @@ def test_names_are_those_of_files_or_given(folder, given, names):
         shutil.copy("sims.npy", name)
     if names is None:
         with pytest.raises(InputError, match=r"two models are called 'sims' \(sims.npy and a/sims.npy\)"):
-            Inputs().given(given.split(), None)
+            ModelInputs().given(given.split(), None)
     else:
-        assert [model.name for model in Inputs().given(given.split(), None).models] == names
+        assert [model.name for model in ModelInputs().given(given.split(), None).models] == names
 
 
 @pytest.mark.parametrize(("suffix", "protocol"), [("csv", None), ("parquet", "coco-1k-first")])

@@ -12,7 +12,7 @@ import pytest
 from edge_cases import ids, refused, right
 from fivesentences.evaluation import evaluate
 from fivesentences.evaluation.comparing import compare_all
-from fivesentences.evaluation.protocols import Scorer
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics import holm
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics import write_phi
@@ -62,7 +62,7 @@ def compared(models="ab", **options):
     """Compare one or two models in Python."""
 
     def call(folder: Path):
-        scorer = Scorer(Gallery.of(np.load(folder / "a.npy")))
+        scorer = ProtocolScorer(Gallery.of(np.load(folder / "a.npy")))
         found = {name: scorer(np.load(folder / f"{name}.npy"), queries=True) for name in models}
         return compare_all(found, scorer.whole.image_of_caption, resamples=9, **options)
 
@@ -70,7 +70,7 @@ def compared(models="ab", **options):
 
 
 def scored_again(folder: Path):
-    return Scorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
+    return ProtocolScorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
 
 
 FEW = "--resamples 9"

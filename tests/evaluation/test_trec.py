@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fivesentences.evaluation import protocols
-from fivesentences.evaluation.protocols import Protocol, Scorer
+from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
 from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_qrels, write_run
 from fivesentences.retrieval import Gallery
 
@@ -46,19 +46,19 @@ def test_recall_by_trec_eval_equals_ours_whatever_the_ties(tmp_path, levels, dty
     similarity = RNG.normal(size=(20, len(PAIRING))).astype(dtype)
     if levels:
         similarity = np.floor(RNG.random(size=similarity.shape) * levels).astype(dtype)
-    check(tmp_path, Scorer(Gallery.of(similarity, PAIRING)), similarity)
+    check(tmp_path, ProtocolScorer(Gallery.of(similarity, PAIRING)), similarity)
 
 
 def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monkeypatch):
     monkeypatch.setattr(protocols, "PROTOCOLS", {"folds": FOLDS, "first": FIRST})
     owner = RNG.permutation(np.repeat(np.arange(20), 3))
     similarity = np.round(RNG.normal(size=(20, 60)), 1)
-    check(tmp_path, Scorer(Gallery.of(similarity, owner), "folds"), similarity)
-    _, run = measured(tmp_path, Scorer(Gallery.of(similarity, owner), "folds"), similarity, "i2t")
+    check(tmp_path, ProtocolScorer(Gallery.of(similarity, owner), "folds"), similarity)
+    _, run = measured(tmp_path, ProtocolScorer(Gallery.of(similarity, owner), "folds"), similarity, "i2t")
     assert len(run) == 20 * 12 and {line.query_id for line in run} == {f"i{index}" for index in range(20)}
     assert all(owner[int(line.doc_id[1:])] // 4 == int(line.query_id[1:]) // 4 for line in run)
     similarity = RNG.normal(size=(20, len(PAIRING)))
-    first = Scorer(Gallery.of(similarity, PAIRING), "first")
+    first = ProtocolScorer(Gallery.of(similarity, PAIRING), "first")
     check(tmp_path, first, similarity)
     _, run = measured(tmp_path, first, similarity, "t2i")
     assert {int(line.query_id[1:]) for line in run} == set(np.flatnonzero(PAIRING < 8).tolist())
@@ -66,7 +66,7 @@ def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monke
 
 def test_the_depth_and_the_tag_are_those_asked_for(tmp_path):
     similarity = RNG.normal(size=(20, len(PAIRING)))
-    scorer = Scorer(Gallery.of(similarity, PAIRING))
+    scorer = ProtocolScorer(Gallery.of(similarity, PAIRING))
     for depth, lines in ((3, 60), (None, similarity.size), (10**6, similarity.size)):
         _, run = measured(tmp_path, scorer, similarity, "i2t", depth)
         assert len(run) == lines

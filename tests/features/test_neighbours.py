@@ -8,16 +8,16 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.features import neighbours
-from fivesentences.features.formats.table import Table
+from fivesentences.features.formats.table import NpyTable
 from fivesentences.features.neighbours import nearest_images, rows_of
 
 
-def table(folder, array) -> Table:
+def table(folder, array) -> NpyTable:
     path = folder / "f.npy"
     np.save(path, array.astype(np.float32))
     ids = [f"image{row}" for row in range(len(array))]
     pd.DataFrame({"image_id": ids, "filename": ids}).to_parquet(path.with_suffix(".images.parquet"))
-    return Table(path)
+    return NpyTable(path)
 
 
 @pytest.mark.parametrize("regions", [None, 4])

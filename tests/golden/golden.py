@@ -20,6 +20,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,9 @@ def _digests(file: str, table: pd.DataFrame, runs: Iterable[str]) -> Iterator[Li
             yield file, f"{run}: {column}", hashlib.sha256(content.encode()).hexdigest()
 
 
+@cache
 def plan_named(scale: str, results: Path = Path("results")) -> Plan:
-    """The plan of a scale of ``config/``."""
+    """The plan of a scale of ``config/``: tests share it, since the papers' takes seconds."""
     return plan_of(read(Scale, CONFIG / f"{scale}.yaml"), CONFIG, places=Places(results))
 
 

@@ -12,13 +12,14 @@ import torch
 import yaml
 
 from fivesentences import models
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, build_model, from_released, specs
 from fivesentences.models.matching import TrainingScores, concatenate
-from fivesentences.study.expand import runs_of_scale
+from fivesentences.plan.plan import Plan
 from fivesentences.study.study import Study as Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"
@@ -86,7 +87,7 @@ def test_the_study_and_the_scale_of_the_page_train_it_on_the_grid(means):
     content = yaml.safe_load((PAGE.parents[1] / "config" / "demo.yaml").read_text(encoding="utf-8"))
     own = {"training": content["training"] | SCALE["training"], "other_seeds": []}
     scale = Scale.model_validate(content | SCALE | own)
-    runs = runs_of_scale({"mine": Study.model_validate(STUDY)}, scale).values()
+    runs = Plan(scale, {"mine": Study.model_validate(STUDY)}, Catalogue(datasets={})).runs.values()
     assert {(run.model.folder, run.features) for run in runs} == {
         ("means", scale.grid_features),
         ("means,pooling=max", scale.grid_features),

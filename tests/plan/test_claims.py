@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config.reading import check, read
-from fivesentences.config.scales import Scale
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
 from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, run_cells
-from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.plan.plan import Plan
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.study.expand import expand_rows
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import PaperClaims, read_claims
+from golden.golden import plan_named
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -26,14 +26,14 @@ def papers() -> list[PaperClaims]:
     return read_claims(CONFIG, {}, "a test")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def evidence() -> Plan:
-    return plan_of(read(Scale, CONFIG / "flickr8k_evidence.yaml"), CONFIG)
+    return plan_named("flickr8k_evidence")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def papers_scale() -> Plan:
-    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    return plan_named("paper")
 
 
 def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
@@ -221,7 +221,7 @@ def test_a_level_has_one_side(evidence, papers):
 
 
 def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
-    plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
+    plan = plan_named("wikipedia")
     found = cells(plan, "sched_sam", "both_parts")
     assert {cell.label.partition(":")[0] for cell in found} <= {"wikipedia, printed", "wikipedia, whole test"} and found
     for cell in found:

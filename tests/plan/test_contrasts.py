@@ -11,7 +11,7 @@ from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, read
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.study.exhibits import ContrastSpec, rows_of_contrasts
+from fivesentences.study.exhibits import ContrastSpec
 from fivesentences.study.expand import contrasts_of, expand_rows
 from fivesentences.study.study import Study
 
@@ -76,7 +76,7 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
     first, second = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
     assert (first.seeds, second.seeds) == ([1, 2], [1, 2])
     seeds = {"all": [0, 1, 2], "knn3": [0, 1, 2], "hardest": [2, 1, 7]}
-    rows = expand_rows(rows_of_contrasts(study.exhibit("t").contrast_specs()), study, scale)
+    rows = expand_rows(study.exhibit("t").row_specs(), study, scale)
     assert {row.loss: [run.seed for run in row.runs] for row in rows} == seeds
     assert sorted(plan.runs) == sorted(run.name for row in rows for run in row.runs)
     for pair, loss in zip(plan.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):

@@ -93,7 +93,6 @@ def test_without_a_gallery_nothing_is_planned_and_navigation_does_not_lead_there
     catalogue = read(Catalogue, CONFIG / "datasets.yaml")
     without = Plan(make_scale(studies=list(some), only=["table3"], keep=None), some, catalogue, config=CONFIG)
     assert without.gallery("tiny") is None and GALLERY not in addresses(without)
-    assert without.gallery_page("tiny") == []
 
 
 def test_the_phi_of_ncs_comes_first_and_those_of_the_paper_follow_where_the_scale_has_them(plan) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.jobs import evaluation_jobs, training_jobs
+from fivesentences.plan.jobs import shared_out
 from fivesentences.study.runs import EnsembleRun, RunSpec
 
 
@@ -20,9 +20,13 @@ def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:
     return {spec.name: spec for spec in specs}
 
 
+def kind_of(run: RunSpec) -> tuple[str, str]:
+    return run.dataset, run.model.name
+
+
 def test_every_run_is_in_one_job_and_jobs_are_equally_long():
     given = runs({"flickr8k": 7, "scenes": 2})
-    jobs = training_jobs(given, 3)
+    jobs = shared_out(given, given, kind_of, 3)
     assert [run for job in jobs.values() for run in job.runs] == list(given)
     assert {name: len(job.runs) for name, job in jobs.items()} == {
         "flickr8k/vsepp/1": 2,
@@ -30,22 +34,21 @@ def test_every_run_is_in_one_job_and_jobs_are_equally_long():
         "flickr8k/vsepp/3": 3,
         "scenes/vsepp/1": 2,
     }
-    assert [job.runs for job in training_jobs(given, 1).values()] == [(name,) for name in given]
+    assert [job.runs for job in shared_out(given, given, kind_of, 1).values()] == [(name,) for name in given]
 
 
 def test_a_row_added_for_one_dataset_moves_no_run_of_another():
-    before, after = training_jobs(runs({"a": 4, "b": 4}), 4), training_jobs(runs({"a": 5, "b": 4}), 4)
+    before, after = (shared_out(given, given, kind_of, 4) for given in (runs({"a": 4, "b": 4}), runs({"a": 5, "b": 4})))
     assert before["b/vsepp/1"] == after["b/vsepp/1"]
 
 
-def test_ensembles_of_a_dataset_are_evaluated_together():
-    members = list(runs({"scenes": 2, "other": 2}).values())
-    pairs = [EnsembleRun(ensemble=name, members=members[:2]) for name in ("pair", "couple")]
-    pairs.append(EnsembleRun(ensemble="pair", members=members[2:]))
-    jobs = evaluation_jobs(pairs, "complete/")
-    assert {name: list(job.runs) for name, job in jobs.items()} == {
-        "scenes/complete/ensembles": [pair.name for pair in pairs[:2]],
-        "other/complete/ensembles": [pairs[2].name],
+def test_runs_of_the_target_complete_alone_have_jobs_of_their_own_and_without_a_limit_one_for_each_kind():
+    first, every = runs({"scenes": 1}), runs({"other": 2, "scenes": 3})
+    jobs = shared_out(first, every, kind_of)
+    assert {name: len(job.runs) for name, job in jobs.items()} == {
+        "scenes/vsepp": 1,
+        "other/complete/vsepp": 2,
+        "scenes/complete/vsepp": 2,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,16 @@ import yaml
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.features import FeatureSpec
-from fivesentences.config.metrics import METRICS, Metric
-from fivesentences.config.reading import check, extended, read
+from fivesentences.config.reading import read
 from fivesentences.config.scales import Scale
-from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
-from plan.conftest import Job, count
+from golden.golden import SCALES, plan_named
+from plan.conftest import count
 
 CONFIG = Path(__file__).parents[2] / "config"
-SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
 MICRO = Path(__file__).parents[1] / "workflow" / "micro.yaml"
 
 
@@ -41,15 +40,10 @@ def own(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def plans(own) -> dict[str, Plan]:
-    files = {name: (own if name == "my_images" else CONFIG) / f"{name}.yaml" for name in SCALES}
-    return {name: plan_of(read(Scale, file), CONFIG, places=Places()) for name, file in files.items()}
-
-
-def named(jobs: list[Job], rule: str, **wildcards: str) -> Job:
-    """The only job of a rule with these wildcards."""
-    (job,) = (job for job in jobs if job.rule == rule and wildcards.items() <= job.wildcards.items())
-    return job
+def plans(own) -> Callable[[str], Plan]:
+    """The plan of a scale, that of one's own images with ``own``."""
+    mine = read(Scale, own / "my_images.yaml")
+    return lambda name: plan_of(mine, CONFIG) if name == "my_images" else plan_named(name)
 
 
 @pytest.mark.workflow
@@ -58,7 +52,8 @@ def named(jobs: list[Job], rule: str, **wildcards: str) -> Job:
     [pytest.param(name, marks=pytest.mark.slow) if name != "demo" else name for name in SCALES],
 )
 def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_downloaded(plans, own, jobs_of, name):
-    plan, scale = plans[name], plans[name].scale
+    plan = plans(name)
+    scale = plan.scale
     jobs = jobs_of((own if name == "my_images" else CONFIG) / f"{name}.yaml")
     found = count(jobs)
     assert found["train"] == len([job for job in plan.jobs if "/complete/" not in job])
@@ -85,7 +80,7 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
 
 @pytest.mark.parametrize("name", SCALES)
 def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in_one(plans, name):
-    plan = plans[name]
+    plan = plans(name)
     assert bool(plan.runs) == bool(plan.scale.roles)
     assert all(spec.name == name and plan.all_runs[name] == spec for name, spec in plan.runs.items())
     assert sorted(run for job in plan.jobs.values() for run in job.runs) == sorted(plan.all_runs)
@@ -99,7 +94,7 @@ def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in
 
 @pytest.mark.workflow
 def test_jobs_of_the_demo_read_what_their_runs_need_and_no_more(plans, jobs_of):
-    plan, jobs = plans["demo"], jobs_of(CONFIG / "demo.yaml")
+    plan, jobs = plans("demo"), jobs_of(CONFIG / "demo.yaml")
     for job in (job for job in jobs if job.rule == "train"):
         specs = plan.runs_of_job(f"{job.wildcards['dataset']}/{job.wildcards['job']}")
         assert [one["folder"] for one in job.params["runs"]] == [str(plan.places.run(spec.name)) for spec in specs]
@@ -131,20 +126,14 @@ def test_the_demo_and_the_scale_of_the_workflow_tests_ask_for_every_rule_but_tho
     assert asked - {"all", "latex"} == rules - real - slow - with_weights - fetched
 
 
-def test_another_metric_of_runs_is_another_setting_of_evaluation_and_of_training_none(plans, monkeypatch):
-    before = sorted(metric.name for metric in METRICS.values() if metric.of_runs)
-    monkeypatch.setitem(METRICS, "lists", Metric(name="lists", measures="", source="", family="", of_runs=False))
-    assert sorted(metric.name for metric in METRICS.values() if metric.of_runs) == before
-
-
 def test_targets_have_a_short_name_where_it_is_unique(plans):
-    targets = plans["demo"].targets
+    targets = plans("demo").targets
     assert targets["figure3"] == targets["five_sentences_figure3"]
     assert "table1" not in targets and {"five_sentences_table1", "knn_margin_table1", "daa_supp_table1"} <= set(targets)
 
 
 def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
-    scale = plans["demo"].scale
+    scale = plans("demo").scale
     plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+rouge_l"]}), CONFIG)
     assert plan.single_phis == ["cider", "tfidf", "rouge_l"] == plan.matrices[:3]
 
@@ -152,37 +141,39 @@ def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
 @pytest.mark.parametrize(("metric", "asked"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, asked):
     changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
-    scale = plans["demo"].scale.model_copy(update=changes)
-    study = plans["demo"].studies["knn_margin"]
+    scale = plans("demo").scale.model_copy(update=changes)
+    study = plans("demo").studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     columns = [column.model_copy(update={"metric": metric}) for column in table.columns]
     changed = study.model_copy(update={"tables": [table.model_copy(update={"columns": columns})]})
-    plan = Plan(scale, {"knn_margin": changed}, plans["demo"].catalogue, config=CONFIG)
+    plan = Plan(scale, {"knn_margin": changed}, plans("demo").catalogue, config=CONFIG)
     assert bool(plan.labels_of("scenes")) == asked
 
 
-def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monkeypatch):
+def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monkeypatch, studies, make_scale):
     """Not a mirror: two machines would write different features under one name."""
-    content = extended(read_yaml(CONFIG / "flickr8k.yaml"), CONFIG / "flickr8k.yaml")
-    known = plan_of(check(Scale, content, "s"), CONFIG).catalogue.datasets["weights"].files
+    catalogue, some = read(Catalogue, CONFIG / "datasets.yaml"), {"knn_margin": studies["knn_margin"]}
+    known = catalogue.datasets["weights"].files
 
     def planned(weights: object) -> Plan:
-        chosen = {"weights": {"mobilenetv2_100": weights}} if weights else {"weights": {}}
-        return plan_of(check(Scale, content | chosen, "s"), CONFIG)
+        chosen = {"weights": {"mobilenetv2_100": weights}} if weights else {}
+        features = {"extractor": "mobilenetv2_100"}
+        scale = make_scale(studies=[*some], only=["table1"], keep=None, seeds=[0], features=features, **chosen)
+        return Plan(scale, some, catalogue, config=CONFIG)
 
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/mobilenetv2_100.safetensors").touch()
+    name = "mobilenetv2_100.coral-442e2f89"
     for mirror in ("", str(tmp_path)):
         monkeypatch.setenv("FIVESENTENCES_MIRROR", mirror)
         plan = planned(None)
         assert plan.weights_of("mobilenetv2_100-global") == []
         # timm downloads its own then, ahead of the extraction: a node of a cluster may have no network.
         assert plan.network_of("mobilenetv2_100-global") == ["data/fetched/networks/mobilenetv2_100.json"]
-        name = "mobilenetv2_100.coral-442e2f89"
         plan = planned(name)
         assert plan.weights_of(f"{name}-global") == [Path("data") / known[name].path]
         assert plan.network_of(f"{name}-global") == []
-        assert Path(f"results/features/flickr8k/{name}-grid-36regions-110d.npy") in plan.targets["features"]
+        assert set(plan.targets["features"]) == {Path(f"results/features/scenes/{name}-global.npy")}
     mine = planned(str(tmp_path / "my own.safetensors"))
     assert mine.weights_of("mobilenetv2_100@my_own-global") == [tmp_path / "my own.safetensors"]
     with pytest.raises(InputError, match=r"under weights .*; did you mean 'mobilenetv2_100\.coral-442e2f89'"):
@@ -191,7 +182,7 @@ def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monk
 
 @pytest.mark.parametrize("name", ["flickr8k", "flickr8k_gpu", "flickr8k_evidence", "paper"])
 def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download(plans, name):
-    plan = plans[name]
+    plan = plans(name)
     known = plan.catalogue.datasets["weights"].files
     assert plan.extracted
     for _, source in plan.extracted:
@@ -199,9 +190,9 @@ def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download
 
 
 def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):
-    runs = plans["flickr8k"].runs.values()
+    runs = plans("flickr8k").runs.values()
     assert {str(run.features.weights) for run in runs} == {"mobilenetv2_100.ra_in1k-55ea4fb3"}
-    assert all(run.features.weights is None for run in plans["demo"].runs.values())
+    assert all(run.features.weights is None for run in plans("demo").runs.values())
     file = FeatureSpec(extractor="vgg19", weights=Path("/somewhere/mine.safetensors"), parts=4)
     elsewhere = FeatureSpec(extractor="vgg19", weights=Path("/elsewhere/mine.safetensors"))
     assert file.as_read == elsewhere.as_read == file.as_read.as_read
@@ -209,20 +200,20 @@ def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(pla
 
 
 def test_mistakes_end_the_plan(plans, own):
-    scale = plans["demo"].scale.model_copy(update={"matrices": ["spise"]})
+    scale = plans("demo").scale.model_copy(update={"matrices": ["spise"]})
     with pytest.raises(InputError, match=r"matrices names 'spise'.*did you mean 'spice'"):
         plan_of(scale, CONFIG)
     with pytest.raises(InputError, match=r"datasets\.flickr8k is not in config/datasets\.yaml"):
-        plan_of(plans["flickr8k"].scale, CONFIG, Catalogue(datasets={})).check()
+        plan_of(plans("flickr8k").scale, CONFIG, Catalogue(datasets={})).check()
     forgotten = plan_of(read(Scale, CONFIG / "my_images.yaml"), CONFIG)
     with pytest.raises(InputError, match=r"^datasets.my_images.photographs: is 'path/to/images', which does not exist"):
         forgotten.check()
-    plans["my_images"].check()
+    plans("my_images").check()
 
 
-def spice_on_flickr8k(plans: dict[str, Plan], fractions: list[float], **training: object) -> Plan:
+def spice_on_flickr8k(plans: Callable[[str], Plan], fractions: list[float], **training: object) -> Plan:
     """A plan whose only table trains VSE++ with SPICE's margins on some fractions of Flickr8k."""
-    study = plans["flickr8k"].studies["knn_margin"]
+    study = plans("flickr8k").studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     row = type(table.row_specs()[0])(role="flickr30k", model="vsepp", loss="spice", fraction=fractions)
     loss = LossSpec(sam=SemanticAdaptiveMargin(temperature=1.58, phi="spice"))
@@ -230,9 +221,9 @@ def spice_on_flickr8k(plans: dict[str, Plan], fractions: list[float], **training
         update={"losses": {"spice": loss}, "tables": [table.model_copy(update={"rows": [row]})], "figures": []}
     )
     given: dict[str, Any] = {"studies": ["p"], "other_seeds": [], "keep": None, "judges": []}
-    scale = plans["flickr8k"].scale
+    scale = plans("flickr8k").scale
     given["training"] = scale.training.model_copy(update=training)
-    return Plan(scale.model_copy(update=given), {"p": changed}, plans["flickr8k"].catalogue, config=CONFIG)
+    return Plan(scale.model_copy(update=given), {"p": changed}, plans("flickr8k").catalogue, config=CONFIG)
 
 
 def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are_parsed(plans):
@@ -264,7 +255,6 @@ def test_a_dataset_may_be_called_like_a_target():
 def test_a_users_own_photographs_are_known_by_content(own):
     def told() -> tuple[str, str]:
         plan = plan_of(read(Scale, own / "my_images.yaml"), CONFIG, places=Places(own / "results"))
-        assert plan.splits_needed("my_images") == ["train", "dev", "test"]
         identity = plan.identity("my_images")
         return identity.names, identity.content
 
@@ -278,7 +268,7 @@ def test_a_users_own_photographs_are_known_by_content(own):
 
 @pytest.mark.parametrize("name", ["demo", "flickr8k_evidence", "paper"])
 def test_navigation_leads_to_each_page_once_papers_with_claims_first(plans, name):
-    plan = plans[name]
+    plan = plans(name)
     pages = plan.site(name)["pages"]
     paths = [page["path"] for page in pages]
     made = [study for study, one in plan.studies.items() if one.made_at(plan.scale)]

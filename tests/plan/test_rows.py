@@ -6,20 +6,14 @@ import functools
 
 import pytest
 
-from fivesentences.config.reading import read
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.study.expand import (
-    Row,
-    ensembles_of_rows,
-    evaluated_of_rows,
-    expand_rows,
-    inferences_of_rows,
-    rows_of_scale,
-    runs_of_rows,
-    runs_of_scale,
-)
+from fivesentences.plan.plan import Plan
+from fivesentences.study.expand import Row, expand_rows, made_of
+from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study as Study
+from golden.golden import plan_named
 
 
 @pytest.fixture
@@ -48,15 +42,18 @@ def small_study(losses: dict, rows: list[dict]) -> Study:
     return Study.model_validate({"paper": "P", "losses": losses, "tables": [table]})
 
 
+def runs_of(studies: dict[str, Study], scale: Scale) -> dict[str, RunSpec]:
+    """All runs of a scale, by name."""
+    return Plan(scale, studies, Catalogue(datasets={})).runs
+
+
 def rows_of(study: Study, scale: Scale, exhibit: str = "t") -> list[Row]:
     return expand_rows(study.exhibit(exhibit).row_specs(), study, scale)
 
 
-def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_settings(root, studies):
+def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_settings():
     """What one machine has trained is what the other one finds."""
-    laptop, gpu = (
-        runs_of_scale(studies, read(Scale, root / "config" / f"{n}.yaml")) for n in ("flickr8k", "flickr8k_gpu")
-    )
+    laptop, gpu = (plan_named(name).runs for name in ("flickr8k", "flickr8k_gpu"))
     assert {name: gpu.get(name) for name in laptop} == laptop
     settings = {name.rpartition("=")[0] for name in gpu}
     assert {f"{name}={seed}" for name in settings for seed in range(3)} <= set(gpu)
@@ -75,13 +72,13 @@ def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
 
 def test_a_run_that_two_tables_share_appears_once(studies, scale):
     # hardest, all negatives and kNN 3 on all data stand in knn_margin's table 1 and in five_sentences' figure 3.
-    table = runs_of_rows(rows_of(studies["knn_margin"], scale, "table1"))
-    figure = runs_of_rows(rows_of(studies["five_sentences"], scale, "figure3"))
+    table = made_of(rows_of(studies["knn_margin"], scale, "table1")).runs
+    figure = made_of(rows_of(studies["five_sentences"], scale, "figure3")).runs
     shared = set(table) & set(figure)
     assert len(shared) == 3 * len(scale.seeds)
     two = {name: studies[name] for name in ("five_sentences", "knn_margin")}
-    every = runs_of_scale(two, scale)
-    separate = sum(len(runs_of_scale({name: study}, scale)) for name, study in two.items())
+    every = runs_of(two, scale)
+    separate = sum(len(runs_of({name: study}, scale)) for name, study in two.items())
     assert len(every) == separate - len(shared)
 
 
@@ -101,10 +98,10 @@ def test_inference_methods_are_rows_of_the_same_runs(scale):
     rows = rows_of(study, scale)
     assert [(row.loss, row.inference) for row in rows] == [("a", "naive"), ("a", "csls"), ("b", "naive"), ("b", "csls")]
     assert rows[0].runs == rows[1].runs
-    assert len(runs_of_scale({"s": study}, scale)) == 2 * len(scale.seeds)
+    assert len(runs_of({"s": study}, scale)) == 2 * len(scale.seeds)
 
 
-def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(studies, make_scale):
+def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(make_scale):
     losses = {"a": {}, "b": {"triplet": "all"}}
     rows = [
         {"role": "flickr30k", "loss": "a", "inference": ["assignment", "csls"]},
@@ -114,11 +111,11 @@ def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(stu
     scale = make_scale(leave_out={"inferences": ["inverted_softmax"]})
     made = rows_of(small_study(losses, rows), scale)
     assert [(row.left_out, bool(row.runs)) for row in made] == [(None, True)] * 3 + [("inference", False)]
-    asked = inferences_of_rows(made)
+    asked = made_of(made).readings
     assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
     assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
-    every = rows_of_scale(studies, scale)
-    assert set(inferences_of_rows(every)) == {*runs_of_rows(every), *ensembles_of_rows(every)}
+    plan = plan_named("demo")
+    assert set(plan.inferences) == {*plan.all_runs, *plan.all_ensembles, *plan.all_encoded}
 
 
 def with_training(scale: Scale, **settings) -> Scale:
@@ -159,13 +156,13 @@ def test_an_exception_names_losses_by_a_pattern_and_rows_of_one_study(make_scale
         usual = scale.training.learning_rate
         assert [row.runs[0].training.learning_rate for row in rows] == [0.5, 0.5, usual]
         assert [row.runs[0].model.pooling for row in rows] == [pooling] * 3
-    assert len(runs_of_scale({"one": one, "other": other}, scale)) == 6 * len(scale.seeds)
+    assert len(runs_of({"one": one, "other": other}, scale)) == 6 * len(scale.seeds)
     for wrong, said in (
         ({"loss": "smm_*", "epochs": 2}, r"exceptions\[0\]\.loss names 'smm_\*', which is no loss"),
         ({"study": "two", "epochs": 2}, r"exceptions\[0\]\.study names 'two', which is no study"),
     ):
         with pytest.raises(InputError, match=said):
-            runs_of_scale({"one": one}, make_scale(training={"epochs": 1, "exceptions": [wrong]}))
+            runs_of({"one": one}, make_scale(training={"epochs": 1, "exceptions": [wrong]}))
 
 
 def test_models_of_regions_read_the_grid_and_variants_show_in_the_name(scale):
@@ -194,9 +191,9 @@ def test_an_ensemble_has_the_runs_of_its_models_and_a_model_that_stands_there_tw
     assert [[run.seed for run in one.members] for one in two.runs] == [[0, 100], [1, 101], [2, 102]]
     assert [one.seed for one in sgraf.runs] == [0, 1, 2]
     # What is trained is the members, each once; what is evaluated for the table is the ensembles.
-    assert len(runs_of_scale({"s": study}, scale)) == 3 + 3 + 3
+    assert len(runs_of({"s": study}, scale)) == 3 + 3 + 3
     names = [run.name for row in (sgraf, two) for run in row.runs]
-    assert list(ensembles_of_rows([sgraf, two])) == names == evaluated_of_rows([sgraf, two])
+    assert list(made_of([sgraf, two]).ensembles) == names
     assert names[0] == "scenes/sgraf,ensemble/triplet=hardest,margin=0.2/fraction=0.1/seed=0"
 
 
@@ -238,11 +235,11 @@ def test_a_scale_keeps_some_rows_and_its_complete_scale_makes_all(make_scale):
     made = {(row.model, row.loss, row.captions_per_image) for row in rows if row.runs}
     assert made == {("sgr", "a", 1), ("sgr", "a", None), ("saf", "a", None)}
     assert {row.left_out for row in rows if row.loss == "a"} == {None, "cell"}
-    every = runs_of_scale({"s": study}, scale.complete)
-    assert len(every) == 4 * 3 and set(runs_of_scale({"s": study}, scale)) < set(every)
+    every = runs_of({"s": study}, scale.complete)
+    assert len(every) == 4 * 3 and set(runs_of({"s": study}, scale)) < set(every)
     assert scale.complete.scale == "tiny-complete"
     both = study_of([{"role": "flickr30k", "loss": "a", "model": "both"}], ensembles={"both": ["sgr", "saf"]})
-    assert runs_of_scale({"s": both}, make_scale(keep=[{"model": "both"}]))
+    assert runs_of({"s": both}, make_scale(keep=[{"model": "both"}]))
 
 
 def test_some_models_or_fractions_may_have_other_seeds(scale):
@@ -317,7 +314,7 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
 def test_what_cannot_be_trained_or_names_nothing_of_the_studies_is_refused(make_scale, row, more, scale, said):
     study = study_of([{"role": "flickr30k", "loss": "a"} | row], **more)
     with pytest.raises(InputError, match=said):
-        runs_of_scale({"s": study}, make_scale(**scale))
+        runs_of({"s": study}, make_scale(**scale))
 
 
 def test_rows_name_their_epochs_and_batches_and_their_runs_and_seeds_say_so(scale):
@@ -364,5 +361,5 @@ def test_a_row_may_be_read_in_folds_and_no_run_is_trained_for_it(scale):
     rows = rows_of(small_study({"a": {}}, [row]), scale)
     assert [one.reading for one in rows] == ["naive", "naive, 5 folds", "csls", "csls, 5 folds"]
     assert len({one.runs for one in rows}) == 1
-    (asked, *_) = inferences_of_rows(rows).values()
+    (asked, *_) = made_of(rows).readings.values()
     assert asked == ["naive", "csls", "naive, 5 folds", "csls, 5 folds"]

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from random_networks import fresh
+from workflow.conftest import snakemake
 
-PROJECT = Path(__file__).parents[2]
 NOBODY = "http://127.0.0.1:9"  # a port at which no server answers
 
 
@@ -38,24 +38,10 @@ def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_serve
         "keep": [{"model": "vsepp", "loss": "hardest"}],
     }
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(scale))
-    work = tmp_path / "work"
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "features",
-        "-s",
-        str(PROJECT / "Snakefile"),
-        "--directory",
-        str(work),
-    ]
-    command += ["--cores", "1", "--workflow-profile", "none", "--configfile", str(tmp_path / "s.yaml")]
-    environment = os.environ | {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": NOBODY}
-    environment.pop("FIVESENTENCES_MIRROR", None)
-    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    fetched = json.loads((work / "data" / "fetched" / "networks" / "test_resnet.json").read_text())
-    source = json.loads((work / "results/features/scenes/test_resnet-global.source.json").read_text())
+    offline = {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": NOBODY}
+    snakemake(tmp_path, "s.yaml", "features", "--cores", 1, **offline)
+    fetched = json.loads((tmp_path / "data/fetched/networks/test_resnet.json").read_text())
+    source = json.loads((tmp_path / "results/features/scenes/test_resnet-global.source.json").read_text())
     assert fetched["name"] == "timm: test_resnet.r160_in1k" and fetched == source["weights"]
 
 

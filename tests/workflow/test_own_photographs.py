@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,30 +11,12 @@ import pytest
 import yaml
 from PIL import Image
 
-PROJECT = Path(__file__).parents[2]
-OPTIONS = ("--workflow-profile", "none", "--cores", "2", "--configfile", "mine.yaml")
-
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-
-
-def snakemake(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "Snakefile"), *OPTIONS]
-    done = subprocess.run([*command, "--directory", str(folder)], cwd=folder, capture_output=True, text=True)
-    output = done.stdout + done.stderr
-    assert done.returncode == 0, output[-4000:]
-    return output
-
-
-def to_do(folder: Path, *targets: str) -> set[str]:
-    """The rules that a dry run would run."""
-    lines = [line.split() for line in snakemake(folder, *targets, "-n").splitlines()]
-    rules = {words[0] for words in lines if len(words) == 2 and words[0].isidentifier() and words[1].isdigit()}
-    return rules - {"total", "all", *targets}
+from workflow.conftest import PROJECT, jobs, snakemake
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """``config/my_images.yaml`` with its two paths edited and fewer settings, twelve photographs and their captions."""
+    """``config/my_images.yaml`` with its two paths edited, twelve photographs and their captions."""
     scale = yaml.safe_load((PROJECT / "config" / "my_images.yaml").read_text())
     scale["datasets"]["my_images"] |= {"photographs": "images", "captions": "captions.csv"}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(scale))
@@ -50,18 +30,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.workflow
+@pytest.mark.slow
 def test_edited_and_removed_photographs_are_read_again_and_touched_or_recopied_ones_are_not(folder: Path) -> None:
-    snakemake(folder, "features")
+    snakemake(folder, "mine.yaml", "features", "--cores", 2)
     images, saved = folder / "images", folder / "saved"
     assert np.load(folder / "results/features/my_images/grid_descriptors-global.npy").shape == (12, 1199)
+
+    def to_do() -> set[str]:
+        return set(jobs(snakemake(folder, "mine.yaml", "features", "-n"))) - {"features"}
 
     images.rename(saved)
     shutil.copytree(saved, images, copy_function=shutil.copyfile)  # the same bytes with other times and inodes
     os.utime(images / "1.png")
-    assert to_do(folder, "features") == set()
+    assert to_do() == set()
 
     shutil.copyfile(images / "3.png", images / "4.png")
-    assert to_do(folder, "features") == {"extract_features"}
+    assert to_do() == {"extract_features"}
 
     (images / "4.png").unlink()
-    assert to_do(folder, "features") == {"load_corpus", "extract_features"}
+    assert to_do() == {"load_corpus", "extract_features"}

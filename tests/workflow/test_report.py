@@ -4,97 +4,69 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-PROJECT = Path(__file__).parents[2]
+from workflow.conftest import snakemake
+
 CAPTION = "What *it* shows_ of `x` |y| <b>φ</b> {{ z }} \\ and: no more."
-ROWS = [{"role": "flickr30k", "loss": "hardest"}]
-STUDIES = {
+OF_TABLES = {"kind": "runs", "columns": [{"metric": "Rsum"}], "rows": [{"role": "flickr30k", "loss": "hardest"}]}
+OF_FIGURE = {"kind": "activation", "curves": [{"start": 0.2, "steepness": 0.2}]}
+SHOWN = {  # by the path of the file, without the suffix
+    "one/a": {"title": "Title {x} of a", "caption": CAPTION},
+    "one/b": {"title": "Title {x} of b", "caption": CAPTION},
+    "two/activation": {"title": "How α rises", "caption": "Over the epochs."},
+}
+STUDIES: dict[str, Any] = {
     "one": {
         "paper": "A Paper: of {One}, (2022)",
         "losses": {"hardest": {}},
-        "tables": [
-            {"name": name, "kind": "runs", "title": f"Title {{x}} of {name}", "caption": CAPTION} for name in "ab"
-        ],
-        "figures": [],
+        "tables": [{"name": name} | OF_TABLES | SHOWN[f"one/{name}"] for name in "ab"],
     },
-    "two": {
-        "paper": "Another Paper",
-        "figures": [
-            {
-                "name": "activation",
-                "kind": "activation",
-                "title": "How α rises",
-                "caption": "Over the epochs.",
-                "curves": [{"start": 0.2, "steepness": 0.2}],
-            }
-        ],
-    },
+    "two": {"paper": "Another Paper", "figures": [{"name": "activation"} | OF_FIGURE | SHOWN["two/activation"]]},
 }
-for table in STUDIES["one"]["tables"]:
-    table |= {"columns": [{"metric": "Rsum"}], "rows": ROWS}
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-
-
-def snakemake(folder: Path, *arguments: str) -> None:
-    command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "Snakefile")]
-    command += ["--directory", str(folder), "--workflow-profile", "none", "--configfile", str(folder / "bare.yaml")]
-    # A proxy that nobody runs: what asks for anything on the network fails.
-    proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    done = subprocess.run(command, cwd=folder, env=os.environ | proxies, capture_output=True, text=True)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A report of a scale without runs."""
     folder = tmp_path_factory.mktemp("report")
+    (folder / "studies").mkdir()
     for name, study in STUDIES.items():
-        path = folder / "studies" / f"{name}.yaml"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(yaml.safe_dump(study, allow_unicode=True), encoding="utf-8")
-    scale = yaml.safe_load((PROJECT / "tests" / "workflow" / "micro.yaml").read_text(encoding="utf-8"))
+        (folder / "studies" / f"{name}.yaml").write_text(yaml.safe_dump(study, allow_unicode=True), encoding="utf-8")
+    scale = yaml.safe_load(Path(__file__).with_name("micro.yaml").read_text(encoding="utf-8"))
     scale = {key: value for key, value in scale.items() if key not in ("only", "roles", "keep")}
-    scale |= {"scale": "bare", "roles": {}, "studies": list(STUDIES)}
-    (folder / "bare.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
-    snakemake(folder, "--cores", "2", "tables", "figures")
-    snakemake(folder, "tables", "figures", "--report", "report.html")
+    (folder / "bare.yaml").write_text(yaml.safe_dump(scale | {"scale": "bare", "studies": list(STUDIES)}))
+    # A proxy that nobody runs: what asks for anything on the network fails.
+    proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    for options in (("--cores", 2), ("--report", "report.html")):
+        snakemake(folder, "bare.yaml", "tables", "figures", *options, **proxies)
     # Braces have a space without width in them.
     return (folder / "report.html").read_text(encoding="utf-8").replace("\\u200b", "").replace("\u200b", "")
 
 
-def of_variable(report: str, name: str) -> dict:
+def of_variable(report: str, name: str) -> dict[str, Any]:
     """What the report's script is told."""
-    start = re.search(rf'var {name} = (?=\{{")', report)
+    start = re.search(rf"var {name} = (?=\{{)", report)
     assert start is not None, name
     return json.JSONDecoder().raw_decode(report, start.end())[0]
 
 
-def text_of(caption: str) -> str:
-    return html.unescape(re.sub(r"<.*?>", "", caption)).strip()
-
-
 def test_each_table_and_figure_stands_below_its_paper_with_its_title_and_caption(report: str) -> None:
-    results = of_variable(report, "results")
-    found = {path: (one["labels"], text_of(one["caption"])) for path, one in results.items()}
-    expected = {
-        f"results/paper/bare/{study}/{one['name']}.{suffix}": (
-            {"name": one["name"], "title": one["title"], "scale": "bare"},
-            f"{one['title']}. {one['caption']}",
-        )
-        for study, content in STUDIES.items()
-        for kind, suffix in (("tables", "html"), ("figures", "png"))
-        for one in content.get(kind, [])
-    }
-    assert found == expected
+    found = of_variable(report, "results")
+    assert {path.partition(".")[0].removeprefix("results/paper/bare/") for path in found} == set(SHOWN)
+    for path, one in found.items():
+        study, name = path.partition(".")[0].split("/")[-2:]
+        says = SHOWN[f"{study}/{name}"]
+        assert one["labels"] == {"name": name, "title": says["title"], "scale": "bare"}
+        caption = html.unescape(re.sub(r"<.*?>", "", one["caption"])).strip()
+        assert caption == f"{says['title']}. {says['caption']}"
     of_papers = {
         paper: {kind: len(paths) for kind, paths in kinds.items()}
         for paper, kinds in of_variable(report, "categories").items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,21 +13,12 @@ import pandas as pd
 import pytest
 
 from sshd import MISSING, SshServer, programs, running_sshd
+from workflow.conftest import MICRO, PROJECT, jobs, said
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-PROJECT = Path(__file__).parents[2]
-SCALE = Path("config/micro.yaml")
 PAPER = Path("results/paper/micro")
 KEY = "scenes.vsepp.triplet=hardest,margin=0.2.fraction=1"
 pytest.importorskip("dvc", reason="needs dvc: uv sync --group data")
-
-
-def jobs(folder: Path, said) -> dict[str, int]:
-    """What `snakemake -n` would do: the number of jobs of each rule, without targets."""
-    shown = said(folder, "snakemake", "-n", "--quiet", "rules")
-    found = re.findall(r"^ (\w[\w ]*?) +(\d+) *$", shown, flags=re.MULTILINE)
-    assert found or "Nothing to be done" in shown, shown
-    return {name.replace(" ", "_"): int(count) for name, count in found if name not in ("all", "total")}
 
 
 @dataclass(frozen=True)
@@ -40,7 +30,7 @@ class Shared:
 
 
 @pytest.fixture(scope="module")
-def shared(micro: Path, said, tmp_path_factory: pytest.TempPathFactory) -> Shared:
+def shared(micro: Path, tmp_path_factory: pytest.TempPathFactory) -> Shared:
     folder, remote = tmp_path_factory.mktemp("author") / "project", tmp_path_factory.mktemp("remote")
     if not str(remote).isascii():
         pytest.skip(f"DVC cannot write {remote} into its configuration, which is ASCII")
@@ -95,32 +85,36 @@ def ssh(tmp_path: Path) -> Iterator[SshServer]:
         yield server
 
 
-def clone(shared: Shared, folder: Path, said) -> Path:
+def to_do(folder: Path) -> dict[str, int]:
+    return jobs(said(folder, "snakemake", "-n", "--quiet", "rules", "--configfile", MICRO))
+
+
+def clone(shared: Shared, folder: Path) -> Path:
     said(folder.parent, "git", "clone", "-q", "--branch", "one", shared.repository, folder)
     assert not (folder / "results").exists()
     return folder
 
 
-def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_change(shared, said, tmp_path):
-    reader = clone(shared, tmp_path / "reader", said)
+def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_change(shared, tmp_path):
+    reader = clone(shared, tmp_path / "reader")
     said(reader, "dvc", "pull")
     assert "up to date" in said(reader, "dvc", "status")
     paper = {path: path.read_bytes() for path in (reader / PAPER).rglob("*") if path.is_file()}
-    said(reader, "fivesentences", "report", SCALE, "--check")
+    said(reader, "fivesentences", "report", MICRO, "--check")
     for name in ("table3", "figure3"):
         for path in (reader / PAPER / "five_sentences").glob(f"{name}.*"):
             path.unlink()
-    shown = said(reader, "fivesentences", "report", SCALE)
+    shown = said(reader, "fivesentences", "report", MICRO)
     assert "table3.html" in shown and "figure3.png" in shown
     assert {path: path.read_bytes() for path in paper} == paper
     assert not [path for path in (reader / "data").rglob("*") if path.is_file() and ".dvc" not in str(path)]
-    said(reader, "snakemake", "--touch", "--forceall", "--cores", 1)
-    assert jobs(reader, said) == {}
+    said(reader, "snakemake", "--touch", "--forceall", "--cores", 1, "--configfile", MICRO)
+    assert to_do(reader) == {}
 
     drawing = {"make_table": 1, "plot_figure": 1, "judge_claims": 1, "write_manifest": 1}
     drawing |= {"make_study_page": 2, "make_page": 1}
     titled = drawing | {"show_runs": 1, "make_table": 2}  # which shows the scale, but nothing of a study
-    config, study = reader / SCALE, reader / "config/studies/five_sentences.yaml"
+    config, study = reader / MICRO, reader / "config/studies/five_sentences.yaml"
     evaluated = {"contrast_runs": 1, "train": 1, "evaluate": 1, "collect_metrics": 1, "collect_histories": 1}
     for file, old, new, expected in (
         (config, "epochs: 1", "epochs: 3", evaluated | titled),
@@ -129,30 +123,24 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
     ):
         before, status = file.read_text(), file.stat()
         file.write_text(before.replace(old, new, 1))
-        assert jobs(reader, said) == expected, (file, new)
+        assert to_do(reader) == expected, (file, new)
         file.write_text(before)
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     captions = reader / "results/corpus/scenes.parquet"
     table = pd.read_parquet(captions)
     table.loc[0, "caption"] = "a cat sleeps ."
     table.to_parquet(captions, index=False)
-    of_captions = {
-        "extract_part": 2,
-        "join_features": 1,
-        "prepare_cider": 1,
-        "score_captions": 1,
-        "show_examples": 1,
-        "show_features": 1,
-    }
-    assert jobs(reader, said) == of_captions | evaluated | titled
+    of_captions = {"extract_part": 2, "join_features": 1, "show_features": 1}
+    of_captions |= {"prepare_cider": 1, "score_captions": 1, "show_examples": 1}
+    assert to_do(reader) == of_captions | evaluated | titled
 
 
 @pytest.mark.ssh
-def test_a_reader_gets_results_over_ssh(shared, said, ssh, tmp_path):
-    author, store = clone(shared, tmp_path / "author", said), tmp_path / "store"
+def test_a_reader_gets_results_over_ssh(shared, ssh, tmp_path):
+    author, store = clone(shared, tmp_path / "author"), tmp_path / "store"
     url = f"ssh://{ssh.user}@127.0.0.1:{ssh.port}{store}"
     said(author, "dvc", "pull")
-    reader = clone(shared, tmp_path / "reader", said)
+    reader = clone(shared, tmp_path / "reader")
     for folder in (author, reader):
         said(folder, "dvc", "remote", "add", "-f", "-d", "store", url)
         said(folder, "dvc", "remote", "modify", "--local", "store", "keyfile", ssh.key)
@@ -161,27 +149,27 @@ def test_a_reader_gets_results_over_ssh(shared, said, ssh, tmp_path):
     # Numbers, captions and pages alone: without what was trained, and with features as far as pictures show them.
     said(reader, "dvc", "pull", "results/corpus", "results/evaluation", "results/paper")
     assert not (reader / "results/training").exists() and not (reader / "results/features").exists()
-    assert "figure3.png" in said(reader, "fivesentences", "report", SCALE)
+    assert "figure3.png" in said(reader, "fivesentences", "report", MICRO)
 
 
-def test_what_is_not_as_it_was_pushed_is_named(shared, said, tmp_path):
-    reader = clone(shared, tmp_path / "reader", said)
+def test_what_is_not_as_it_was_pushed_is_named(shared, tmp_path):
+    reader = clone(shared, tmp_path / "reader")
     for option in ((), ("--check",)):
-        shown = said(reader, "fivesentences", "report", SCALE, *option, code=1)
+        shown = said(reader, "fivesentences", "report", MICRO, *option, code=1)
         assert "dvc pull" in shown and "Traceback" not in shown
     said(reader, "dvc", "pull")
-    config = reader / SCALE
+    config = reader / MICRO
     config.write_text(config.read_text().replace("epochs: 1", "epochs: 3"))
-    assert "the setting training is not that" in said(reader, "fivesentences", "report", SCALE, "--check", code=1)
+    assert "the setting training is not that" in said(reader, "fivesentences", "report", MICRO, "--check", code=1)
     said(reader, "git", "checkout", "-q", "config")
     numbers = next((reader / "results/evaluation/jobs").rglob("*.json"))
     numbers.unlink()
     numbers.write_text("[]")
-    shown = said(reader, "fivesentences", "report", SCALE, "--check", code=1)
+    shown = said(reader, "fivesentences", "report", MICRO, "--check", code=1)
     assert f"{numbers.relative_to(reader)} is not the file that the numbers were made of" in shown
 
 
-def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shared, said, tmp_path):
+def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shared, tmp_path):
     folder = shared.repository
     metrics = json.loads(said(folder, "dvc", "metrics", "diff", "one", "two", "--json", "--all"))
     (of_scale,) = metrics.values()
@@ -195,8 +183,4 @@ def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shar
     said(folder, "dvc", "plots", "diff", "one", "two", "--out", tmp_path / "plots")
     page = (tmp_path / "plots/index.html").read_text()
     curves = pd.read_csv(folder / PAPER / "five_sentences/figure3.csv")
-    shown_there = [
-        *(json.dumps(label) for label in set(curves.label)),
-        *(f'"rev": "{revision}"' for revision in ("one", "two")),
-    ]
-    assert all(text in page for text in shown_there)
+    assert all(text in page for text in (*map(json.dumps, set(curves.label)), '"rev": "one"', '"rev": "two"'))

@@ -14,28 +14,14 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import (
-    ARRAY_RULES,
-    GPU_RULES,
-    RESUMED_RULES,
-    SUBMITTED_RULES,
-    VARIABLE,
-    slurm_settings,
-)
+from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
 # Rules that need the network, and those that take a moment: they are not submitted.
 NETWORK = {"download", "fetch_network", "fetch_encoder", "fetch_parser"}
 LIGHT = {"divide_documents", "average_similarities", "collect_metrics", "make_table", "plot_figure", "show_examples"}
-LIGHT |= {
-    "collect_histories",
-    "gather_latex",
-    "judge_claims",
-    "make_study_page",
-    "make_page",
-    "show_runs",
-}
+LIGHT |= {"collect_histories", "gather_latex", "judge_claims", "make_study_page", "make_page", "show_runs"}
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +61,11 @@ def profile(monkeypatch: pytest.MonkeyPatch):
     return parsed
 
 
-def test_every_rule_says_what_a_job_needs_and_leaves_retries_to_the_profile(rules) -> None:
+def test_every_rule_says_what_it_does_and_needs_and_leaves_retries_to_the_profile(rules) -> None:
     assert set(rules) - NETWORK - LIGHT == SUBMITTED_RULES
     for name, text in rules.items():
-        assert "mem_mb=" in text and "runtime=" in text, name
+        for part in ("message:", "log:", "benchmark:", "mem_mb=", "runtime="):
+            assert part in text, name
         assert "retries:" not in text, name  # it would apply within a job, and again outside it
     assert {name for name, text in rules.items() if "localrule: True" in text} == NETWORK | LIGHT
 
@@ -125,9 +112,7 @@ def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None
 
 
 @pytest.mark.parametrize(
-    ("offered", "expected"),
-    [([8, 64], "64"), ([8, None], None)],
-    ids=["the largest node", "one without a limit"],
+    ("offered", "expected"), [([8, 64], "64"), ([8, None], None)], ids=["the largest node", "one without a limit"]
 )
 def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered, expected) -> None:
     # Parsing takes 16. SLURM keeps a job that fits no node waiting (PartitionConfig), and others behind it.
@@ -146,10 +131,7 @@ def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered
         ({"gpu_model": "a100", "partitions": {"cpu": {}}}, "gpu_model is 'a100', but no partition with max_gpu"),
         ({"sbatch": "--comment=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
         ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60, which seconds_to_save sets"),
-        (
-            {"rules": {"trian": {"mem_mb": 3}}},
-            "rules.trian is not a rule whose jobs are submitted; did you mean 'train'?",
-        ),
+        ({"rules": {"trian": {}}}, "rules.trian is not a rule whose jobs are submitted; did you mean 'train'?"),
         ({"rules": {"train": {"partition": "big"}}}, "rules.train.partition is 'big', which is not among partitions"),
     ],
 )

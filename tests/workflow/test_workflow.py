@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,51 +14,32 @@ import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from workflow.conftest import copy_project
+from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
 
-PROJECT = Path(__file__).parents[2]
-
+DEMO = PROJECT / "config" / "demo.yaml"
 RUN = "triplet=hardest,margin=0.2/fraction=1/seed=0"
 
 pytestmark = pytest.mark.workflow
 
 
-def snakemake(*arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    if directory is not None:
-        command += ["-s", str(PROJECT / "Snakefile"), "--directory", str(directory), "--workflow-profile", "none"]
-    environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
-    return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
-
-
-def jobs(output: str) -> dict[str, int]:
-    """Rule and number of jobs from the statistics that Snakemake prints."""
-    found = [line.split() for line in output.splitlines()]
-    return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdigit()}
-
-
 def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stages(tmp_path: Path) -> None:
-    done = snakemake("-n", directory=tmp_path)
-    output = done.stdout + done.stderr
-    assert done.returncode == 0, output
+    output = said(tmp_path, "snakemake", "-n", "-s", PROJECT / "Snakefile", "--workflow-profile", "none")
     assert "results/paper/demo/index.html" in output
     assert jobs(output)["train"] == 8
 
 
 def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> None:
-    content = yaml.safe_load((PROJECT / "config" / "demo.yaml").read_text())
+    content = yaml.safe_load(DEMO.read_text())
     content["training"]["epoch"] = 3
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
-    done = snakemake("--cores", "1", "--configfile", str(tmp_path / "mine.yaml"), directory=tmp_path)
-    assert done.returncode == 1
-    output = done.stdout + done.stderr
+    output = snakemake(tmp_path, "mine.yaml", "--cores", 1, code=1)
     assert "mine.yaml: training.epoch is not a known key. Did you mean 'epochs'?" in output
     assert "Traceback" not in output
     assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.slow
-def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path, said) -> None:
+def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:
     results, paper = micro / "results", micro / "results/paper/micro"
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
     assert set(full[full.row.eq("ours")].model) == {"vsepp"} and full.published_row.notna().any()
@@ -73,24 +51,23 @@ def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: 
     per_image = pd.concat(map(pd.read_parquet, (results / "evaluation/jobs").rglob("*.per_image.parquet")))
     np.testing.assert_allclose(per_image.groupby("run")["Rsum"].mean().loc[rsum.index], rsum, atol=1e-3)
     assert "Traceback" not in "".join(path.read_text() for path in (micro / "logs").rglob("*.log"))
-    assert "Nothing to be done" in said(micro, "snakemake", "--cores", 2)
+    assert "Nothing to be done" in said(micro, "snakemake", "--cores", 2, "--configfile", MICRO)
 
 
 @pytest.mark.slow
 def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_same_record(
-    micro: Path, said, tmp_path: Path
+    micro: Path, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(micro, tmp_path / "copy", symlinks=True)
     record = folder / "results/training/jobs/scenes/vsepp/1.json"
     weights = folder / f"results/training/scenes/vsepp/{RUN}/weights.safetensors"
     before, written = record.read_bytes(), weights.stat().st_mtime_ns
-    said(folder, "snakemake", "runs", "-R", "train", "--cores", 1)
+    said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO)
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
-    copy_project(tmp_path)
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()
     for split, images in (("train", 20), ("dev", 6), ("test", 6)):
@@ -101,8 +78,6 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
         np.save(folder / f"{split}_ims.npy", features if split == "train" else features.repeat(5, axis=0))
     rows = [{"role": "r", "model": "scan_i2t", "loss": "sam"}]
     scale = {
-        "scale": "s",
-        "title": "S",
         "roles": {"r": "f30k"},
         "datasets": {"f30k": {"loader": "precomp", "folder": str(folder)}},
         "features": {"extractor": "bottom_up", "layout": "grid", "dimensions": 5},
@@ -114,14 +89,11 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_regions_of_a_detector_are_made_in_parts(tmp_path: Path) -> None:
-    copy_project(tmp_path)
     torch.manual_seed(0)
     module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)
     torch.save(module.state_dict(), tmp_path / "detector.pth")
     detector = {"extractor": "faster_rcnn", "weights": str(tmp_path / "detector.pth"), "layout": "regions"}
     scale = {
-        "scale": "s",
-        "title": "S",
         "roles": {"r": "scenes"},
         "datasets": {"scenes": {"loader": "scenes", "seed": 7, "train": 8, "dev": 3, "test": 4}},
         "features": {"extractor": "grid_descriptors"},
@@ -134,27 +106,14 @@ def test_regions_of_a_detector_are_made_in_parts(tmp_path: Path) -> None:
     assert boxes.image_id.nunique() == 15 and (boxes.x1 < boxes.x2).all()
 
 
-def make(folder: Path, scale: dict[str, Any], rows: list[dict[str, Any]], *targets: str) -> None:
-    """Run a scale whose only table has these rows, in a copy of the project."""
-    study = {
-        "paper": "P",
-        "losses": {"sam": {"sam": {}}},
-        "models": {"scan_i2t": {"name": "scan", "direction": "i2t"}},
-        "tables": [
-            {"name": "t", "kind": "runs", "title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}
-        ],
-    }
+def make(folder: Path, scale: dict[str, Any], rows: list[dict[str, Any]], target: str) -> None:
+    """Make a target of a scale whose only table has these rows."""
+    table = {"name": "t", "kind": "runs", "title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}
+    models = {"scan_i2t": {"name": "scan", "direction": "i2t"}}
+    study = {"paper": "P", "losses": {"sam": {"sam": {}}}, "models": models, "tables": [table]}
     training = {"widths": {"embedding": 8, "word": 6}, "epochs": 1, "batch_size": 16, "min_word_count": 1}
-    (folder / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
-    (folder / "s.yaml").write_text(yaml.safe_dump(scale | {"training": training, "studies": ["p"]}))
-    command = [sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--workflow-profile", "none"]
-    done = subprocess.run([*command, "--configfile", "s.yaml"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-
-
-def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark() -> None:
-    for path in (PROJECT / "workflow" / "rules").glob("*.smk"):
-        text = path.read_text()
-        rules = text.count("\nrule ")
-        for directive in ("message:", "log:", "benchmark:", "mem_mb=", "runtime="):
-            assert text.count(directive) >= rules, f"{path.name}: {directive}"
+    (folder / "studies").mkdir()
+    (folder / "studies/p.yaml").write_text(yaml.safe_dump(study))
+    whole = {"scale": "s", "title": "S", "training": training, "studies": ["p"]} | scale
+    (folder / "s.yaml").write_text(yaml.safe_dump(whole))
+    snakemake(folder, "s.yaml", target, "--cores", 2)

@@ -133,7 +133,9 @@ rule contrast_subspaces:
 rule project_subspace:
     input:
         documents=lambda wildcards: PLAN.places.documents(projected(wildcards)[0].run.documents),
-        record=lambda wildcards: PLAN.subspaces.record_of(projected(wildcards)[0].run.name),
+        record=lambda wildcards: PLAN.places.subspace_record(
+            PLAN.subspaces.jobs_of([projected(wildcards)[0].run.name])[0]
+        ),
         division=lambda wildcards: projected(wildcards)[0].division,
     output:
         projection="results/evaluation/subspaces/projections/{scale}/{exhibit}.parquet",

@@ -119,6 +119,23 @@ def settings_of_corpus(wildcards):
     return SCALE.datasets[wildcards.dataset].model_dump(mode="json", exclude={"regions"}, exclude_defaults=True)
 
 
+def splits_needed(wildcards):
+    """Splits that a user's own images must have: all, if models are trained on them."""
+    trained = wildcards.dataset in PLAN.own and wildcards.dataset in SCALE.roles.values()
+    return ["train", "dev", "test"] if trained else []
+
+
+def texts_of(exhibit):
+    """What a report says of a table or figure."""
+    spec = PLAN.exhibits[exhibit]
+    return {"paper": PLAN.study_of(exhibit).paper, "name": spec.name, "title": spec.title, "caption": spec.caption}
+
+
+def matrices_of(shown):
+    """The matrices by which retrievals are judged, by phi."""
+    return {phi: str(PLAN.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
+
+
 def compared(wildcards):
     """The two runs whose retrievals a figure compares."""
     return PLAN.compared(wildcards.scale, wildcards.figure)

@@ -66,7 +66,7 @@ rule load_corpus:
     params:
         data=settings_of_corpus,
         photographs=digest_of_names,
-        needs=lambda wildcards: PLAN.splits_needed(wildcards.dataset),
+        needs=splits_needed,
     message:
         "Read images, captions and splits of {wildcards.dataset}"
     script:

@@ -24,7 +24,10 @@ rule embed:
     input:
         corpus="results/corpus/{dataset}.parquet",
         photographs=photographs,
-        fetched=lambda wildcards: ancient(PLAN.fetched_encoder(wildcards.encoder)),
+        # Where a library fetches the encoder, the record that it has.
+        fetched=lambda wildcards: ancient(
+            [] if PLAN.encoder(wildcards.encoder).is_local else [f"data/fetched/encoders/{wildcards.encoder}.json"]
+        ),
     output:
         images="results/features/{dataset}/encoders/{encoder}/images.npy",
         captions="results/features/{dataset}/encoders/{encoder}/captions.npy",

@@ -74,7 +74,7 @@ rule compare_retrievals:
     input:
         corpus=lambda wildcards: PLAN.places.corpus(compared(wildcards).dataset),
         records=lambda wildcards: PLAN.made_of(compared(wildcards).runs),
-        phi=lambda wildcards: PLAN.matrices_of(compared(wildcards)).values(),
+        phi=lambda wildcards: matrices_of(compared(wildcards)).values(),
     output:
         retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
@@ -97,7 +97,7 @@ rule find_disagreements:
     input:
         corpus=lambda wildcards: PLAN.places.corpus(gallery(wildcards).dataset),
         records=lambda wildcards: PLAN.made_of(gallery(wildcards).runs),
-        phi=lambda wildcards: PLAN.matrices_of(gallery(wildcards)).values(),
+        phi=lambda wildcards: matrices_of(gallery(wildcards)).values(),
     output:
         disagreements="results/evaluation/disagreements/{scale}.json",
     log:
@@ -109,7 +109,7 @@ rule find_disagreements:
         runtime="15m",
     params:
         similarities=lambda wildcards: PLAN.similarities_of(gallery(wildcards).runs),
-        phis=lambda wildcards: PLAN.matrices_of(gallery(wildcards)),
+        phis=lambda wildcards: matrices_of(gallery(wildcards)),
         options=lambda wildcards: gallery(wildcards).options,
     message:
         "Find queries on which recall and semantics, or models, disagree"

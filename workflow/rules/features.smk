@@ -1,6 +1,12 @@
 # Photographs -> arrays, one row per image.
 
 
+def features_before(wildcards):
+    """Features that are made smaller."""
+    dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
+    return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
+
+
 # Nodes of a cluster may have no network: what is downloaded is fetched where Snakemake runs.
 rule fetch_network:
     output:
@@ -114,7 +120,7 @@ rule join_features:
 rule reduce_features:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        features=lambda wildcards: PLAN.features_before(wildcards.dataset, wildcards.reduced),
+        features=features_before,
     output:
         features="results/features/{dataset}/{reduced}.npy",
         images="results/features/{dataset}/{reduced}.images.parquet",

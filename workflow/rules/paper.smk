@@ -23,7 +23,7 @@ rule make_table:
     params:
         scale=settings_of_scale,
         folder=lambda wildcards: PLAN.folder_of_published(wildcards.table),
-        texts=lambda wildcards: PLAN.texts_of(wildcards.table),
+        texts=lambda wildcards: texts_of(wildcards.table),
     message:
         "{wildcards.table} at scale {wildcards.scale}"
     script:
@@ -54,7 +54,7 @@ rule plot_figure:
         pictured=pictured,
         photographs=lambda wildcards: digest_of(pictured(wildcards)),
         folder=lambda wildcards: PLAN.folder_of_published(wildcards.figure),
-        texts=lambda wildcards: PLAN.texts_of(wildcards.figure),
+        texts=lambda wildcards: texts_of(wildcards.figure),
     message:
         "{wildcards.figure} at scale {wildcards.scale}"
     script:

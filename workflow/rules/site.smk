@@ -114,7 +114,9 @@ rule make_page:
         examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.datasets_of_runs),
         features=[f"results/paper/{{scale}}/features/{dataset}/{name}.json" for dataset, name in PLAN.extracted],
         corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.datasets_of_runs),
-        gallery=lambda wildcards: PLAN.gallery_page(wildcards.scale),
+        gallery=lambda wildcards: (
+            [f"results/paper/{wildcards.scale}/gallery/index.html"] if PLAN.gallery(wildcards.scale) else []
+        ),
         tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
         studies=PLAN.study_files,
     output:

@@ -8,7 +8,10 @@ rule train:
         corpus="results/corpus/{dataset}.parquet",
         features=lambda wildcards: PLAN.features_of(PLAN.runs_of_job(job_of(wildcards))[0]),
         phi=lambda wildcards: PLAN.phi_read_by(PLAN.runs_of_job(job_of(wildcards))),
-        vocabulary=lambda wildcards: PLAN.vocabularies_of(job_of(wildcards)),
+        # Word lists that runs read instead of counting words.
+        vocabulary=lambda wildcards: sorted(
+            {words for run in PLAN.runs_of_job(job_of(wildcards)) if (words := run.training.vocabulary) is not None}
+        ),
     output:
         record="results/training/jobs/{dataset}/{job}.json",
     log:

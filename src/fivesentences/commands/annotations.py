@@ -89,14 +89,14 @@ class Annotations:
             raise InputError(what, where=by_ids, cure=f"give {missing} (with --dataset {COCO_5K} they are known)")
 
     def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-        """Read categories, labels and positives of a gallery, as ``Scorer`` takes them.
+        """Read categories, labels and positives of a gallery, as ``ProtocolScorer`` takes them.
 
         Args:
             gallery: Images, captions and similarity.
             captions: File of its captions, by which an assumed order of COCO's test split is checked.
 
         Returns:
-            Arguments of ``Scorer``, and a sentence on the order of images and captions where it was assumed.
+            Arguments of ``ProtocolScorer``, and a sentence on the order of images and captions where it was assumed.
 
         Raises:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``

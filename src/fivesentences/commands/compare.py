@@ -8,7 +8,7 @@ import typer
 
 from fivesentences.commands.arguments import Dataset, Resampling, numbers_of
 from fivesentences.commands.evaluate import GALLERY
-from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import GROUND_TRUTH, labelled, p_in_words, rules, sized
 from fivesentences.commands.sheets import Outputs, Sheet, number
 from fivesentences.console import working
@@ -24,7 +24,7 @@ def compare(
     a: Annotated[str, typer.Argument(metavar="A")],
     b: Annotated[str, typer.Argument(metavar="B")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     tests: Resampling,
     outputs: Outputs,
     dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None,

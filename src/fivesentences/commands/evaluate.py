@@ -12,14 +12,14 @@ import typer
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, numbers_of, setting_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.given_models import Inputs, Model
+from fivesentences.commands.given_models import Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
-from fivesentences.evaluation.protocols import Scorer, rescored
+from fivesentences.evaluation.protocols import ProtocolScorer, rescored
 from fivesentences.evaluation.result_files import subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import sums_of
@@ -114,7 +114,7 @@ class Metrics:
     mean: bool = False
 
     def of_evaluator(self) -> dict[str, Any]:
-        """Return arguments of ``Scorer``.
+        """Return arguments of ``ProtocolScorer``.
 
         Raises:
             typer.BadParameter: If a list of numbers holds something else.
@@ -140,7 +140,7 @@ class Metrics:
 def evaluate(
     models: Annotated[list[str], typer.Argument(metavar="MODEL")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     annotations: Annotations,
     metrics: Metrics,
     tests: Resampling,
@@ -207,7 +207,7 @@ def evaluate(
             raise InputError("--mean adds a phi 'mean', and there is a phi of that name; rename it: --phi NAME=FILE.")
         notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
         gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
-    scorer = Scorer(gallery, annotations.dataset, **options, **further)
+    scorer = ProtocolScorer(gallery, annotations.dataset, **options, **further)
     export = exports.writer(scorer, gallery, names, annotations)
     queries = compared or exports.per_query is not None
     results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
@@ -234,7 +234,7 @@ def evaluate(
 
 
 def score_models(
-    scorer: Scorer,
+    scorer: ProtocolScorer,
     models: Sequence[Model],
     gallery: Gallery,
     transposed: bool,

@@ -17,7 +17,7 @@ from fivesentences.commands.annotations import Annotations, read_list
 from fivesentences.commands.arguments import numbers_of
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.protocols import Scorer
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
 from fivesentences.evaluation.trec import SIDES, trec_ids, write_qrels, write_run
 from fivesentences.metrics import Evaluation
@@ -90,7 +90,7 @@ class Exports:
         return self.rescored if len(sides) > 1 else self.rescored.with_suffix(f".{sides[0]}.npy")
 
     def writer(
-        self, scorer: Scorer, whole: Gallery, models: Sequence[str], annotations: Annotations
+        self, scorer: ProtocolScorer, whole: Gallery, models: Sequence[str], annotations: Annotations
     ) -> Callable[[str, Gallery, Sequence[str]], None]:
         """Return a function of the name of a model, its gallery and directions, which writes its matrix and rankings.
 

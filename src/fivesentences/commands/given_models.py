@@ -68,7 +68,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ModelInputs:
     """Files of phi and captions, and how similarities are laid out.
 
     Attributes:

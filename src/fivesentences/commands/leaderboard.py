@@ -12,7 +12,7 @@ import typer
 
 from fivesentences.commands.arguments import Dataset, Resampling, named
 from fivesentences.commands.evaluate import score_models
-from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import ALPHA, GROUND_TRUTH, key_of, rules
 from fivesentences.commands.sheets import Best, Outputs, Read, Sheet, number
 from fivesentences.config.metrics import metric_of, parse_metric
@@ -20,7 +20,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError, need
 from fivesentences.evaluation import result_files
 from fivesentences.evaluation.comparing import compare_all
-from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, ProtocolScorer
 from fivesentences.evaluation.result_files import BENCHMARK_NAMES, Result, subject_of
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".csv", ".json")
@@ -33,7 +33,7 @@ Column = tuple[str, str, tuple[str, ...]]  # group, heading, and the key of its 
 def leaderboard(
     results: Annotated[list[str], typer.Argument(metavar="RESULT")],
     *,
-    inputs: Inputs,
+    inputs: ModelInputs,
     tests: Resampling,
     outputs: Outputs,
     dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None,
@@ -90,7 +90,7 @@ def leaderboard(
             to_score.append(text)
     if to_score:
         found += _scored_now(to_score, inputs, None if dataset is None else PROTOCOLS[dataset])
-    elif inputs != Inputs() or dataset:
+    elif inputs != ModelInputs() or dataset:
         raise InputError("--phi, --metric, --captions and --dataset are for models that are scored now; none is.")
     if not found:
         raise InputError("clip_benchmark's recall alone is no leaderboard; add a model with NCS.")
@@ -133,12 +133,12 @@ def leaderboard(
 # --- which models are compared ------------------------------------------------------------------------------
 
 
-def _scored_now(texts: Sequence[str], inputs: Inputs, protocol: Protocol | None) -> list[Result]:
+def _scored_now(texts: Sequence[str], inputs: ModelInputs, protocol: Protocol | None) -> list[Result]:
     """Return models of which there are embeddings or similarities, with the values of every query."""
     given = inputs.given(texts, protocol)
     with working(f"read {given.models[0].words}"):
         gallery, more = inputs.gallery(given, protocol)
-    scorer = Scorer(gallery, None if protocol is None else protocol.name, asp_ties=())
+    scorer = ProtocolScorer(gallery, None if protocol is None else protocol.name, asp_ties=())
     evaluations, _ = score_models(scorer, given.models, gallery, inputs.transposed, queries=True)
     subject = subject_of(scorer.whole, evaluations[given.models[0].name].about, given.about)
     said = [*given.notes, *(more if len(given.models) == 1 else [])]

@@ -20,55 +20,57 @@ Gpu = Annotated[str, Field(pattern=_GPU)]
 class Partition(Strict):
     """Limits of a partition; what is left out is without limit. The keys are those of Snakemake's SLURM executor."""
 
-    max_runtime: Time | None = Field(default=None, description="the longest job, such as 48h")
-    max_mem_mb: Megabytes | None = Field(default=None, description="MB of memory of a node")
-    max_threads: Count | None = Field(default=None, description="processors of a node")
-    max_gpu: Annotated[int, Field(strict=True, ge=0, le=64)] = Field(default=0, description="GPUs of a node")
-    available_gpu_models: list[Gpu] | None = Field(default=None, description="their kinds, such as [a100, h100]")
+    max_runtime: Time | None = None
+    """The longest job, such as 48h."""
+    max_mem_mb: Megabytes | None = None
+    """MB of memory of a node."""
+    max_threads: Count | None = None
+    """Processors of a node."""
+    max_gpu: Annotated[int, Field(strict=True, ge=0, le=64)] = 0
+    """GPUs of a node."""
+    available_gpu_models: list[Gpu] | None = None
+    """Their kinds, such as [a100, h100]."""
 
 
 class RuleChanges(Strict):
     """What jobs of a rule ask for instead of what the rule says."""
 
-    mem_mb: Megabytes | None = Field(
-        default=None, description="MB of the first attempt; each retry asks for as much more"
-    )
-    runtime: Time | None = Field(default=None, description="such as 24h")
-    partition: Word | None = Field(default=None, description="instead of the one that fits best")
-    cpus: Count | None = Field(default=None, description="processors")
+    mem_mb: Megabytes | None = None
+    """MB of the first attempt; each retry asks for as much more."""
+    runtime: Time | None = None
+    """Such as 24h."""
+    partition: Word | None = None
+    """Instead of the one that fits best."""
+    cpus: Count | None = None
+    """Processors."""
 
 
 class Cluster(Strict):
     """A SLURM cluster and what it wants to be told with every job."""
 
-    partitions: dict[Word, Partition] = Field(
-        min_length=1, description="by name; a job goes to the one that it fits best"
-    )
-    account: Word | None = Field(default=None, description="charged for jobs; null: your default account, or none")
-    qos: Word | None = Field(default=None, description="quality of service; null: the default one")
-    gpu_model: Gpu | None = Field(default=None, description="the kind of GPU that jobs ask for; null: any")
-    sbatch: str | None = Field(
-        default=None, description="further options of sbatch for every job, such as --constraint=ib or --exclude=n17"
-    )
-    retries: Annotated[int, Field(strict=True, ge=0, le=10)] = Field(
-        default=2, description="how often a failed job is submitted again, each time with more memory"
-    )
-    jobs: Count | None = Field(
-        default=None,
-        description="at most so many jobs at a time, one by one; null: as many as SLURM lets you submit, and short "
-        "ones of a kind as a job array",
-    )
-    status: Literal["squeue", "sacct"] = Field(
-        default="squeue",
-        description="what is asked how jobs are; sacct only where squeue forgets finished jobs at once (MinJobAge)",
-    )
-    seconds_between_status_checks: Count = Field(default=10, description="seconds between such questions")
-    seconds_to_save: Annotated[int, Field(strict=True, ge=5, le=3600)] = Field(
-        default=120, description="how long before its time limit a training is asked to save its state and end"
-    )
-    rules: dict[str, RuleChanges] = Field(
-        default_factory=dict, description="what jobs of a rule ask for, by its name, instead of what the rule says"
-    )
+    partitions: dict[Word, Partition] = Field(min_length=1)
+    """By name; a job goes to the one that it fits best."""
+    account: Word | None = None
+    """Charged for jobs; null: your default account, or none."""
+    qos: Word | None = None
+    """Quality of service; null: the default one."""
+    gpu_model: Gpu | None = None
+    """The kind of GPU that jobs ask for; null: any."""
+    sbatch: str | None = None
+    """Further options of sbatch for every job, such as --constraint=ib or --exclude=n17."""
+    retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
+    """How often a failed job is submitted again, each time with more memory."""
+    jobs: Count | None = None
+    """At most so many jobs at a time, one by one; null: as many as SLURM lets you submit, and short ones of a kind as a
+    job array."""
+    status: Literal["squeue", "sacct"] = "squeue"
+    """What is asked how jobs are; sacct only where squeue forgets finished jobs at once (MinJobAge)."""
+    seconds_between_status_checks: Count = 10
+    """Seconds between such questions."""
+    seconds_to_save: Annotated[int, Field(strict=True, ge=5, le=3600)] = 120
+    """How long before its time limit a training is asked to save its state and end."""
+    rules: dict[str, RuleChanges] = Field(default_factory=dict)
+    """What jobs of a rule ask for, by its name, instead of what the rule says."""
 
     @model_validator(mode="after")
     def _partition_of_gpu(self) -> Cluster:

@@ -26,30 +26,26 @@ class ReleasedRegions(Strict):
     """A ``<prefix>_precomp`` folder with the regions of a dataset's images, as SCAN's successors read them."""
 
     folder: Path
-    prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
-    testall: bool = Field(default=False, description="COCO: all 5,000 test images, not the first 1,000")
+    prefix: str | None = None
+    """null: the folder's name before '_precomp'."""
+    testall: bool = False
+    """COCO: all 5,000 test images, not the first 1,000."""
 
 
 class CatalogueData(Strict):
     """A public dataset whose files ``config/datasets.yaml`` lists under the dataset's own name."""
 
     loader: CatalogueLoader
-    member: str | None = Field(
-        default=None, description="karpathy: the JSON file inside the zip, if it contains several"
-    )
-    order: Literal["file", "released"] = Field(
-        default="file",
-        description="karpathy: of the images; released: restval of COCO last, as in the files released with SCAN",
-    )
-    captions_per_image: Count | None = Field(
-        default=None, description="karpathy: only the first so many captions of each image; null: all"
-    )
-    splits: list[Split] | None = Field(default=None, min_length=1, description="the splits to read; null: all")
-    regions: ReleasedRegions | None = Field(
-        default=None,
-        description="karpathy: a precomp folder with released features of its images; the scale's grid_features are "
-        "read there",
-    )
+    member: str | None = None
+    """karpathy: the JSON file inside the zip, if it contains several."""
+    order: Literal["file", "released"] = "file"
+    """karpathy: of the images; released: restval of COCO last, as in the files released with SCAN."""
+    captions_per_image: Count | None = None
+    """karpathy: only the first so many captions of each image; null: all."""
+    splits: list[Split] | None = Field(default=None, min_length=1)
+    """The splits to read; null: all."""
+    regions: ReleasedRegions | None = None
+    """karpathy: a precomp folder with released features of its images; the scale's grid_features are read there."""
 
     @model_validator(mode="after")
     def _only_karpathy_leaves_a_choice(self) -> CatalogueData:
@@ -64,8 +60,10 @@ class PrecompData(Strict):
 
     loader: Literal["precomp"]
     folder: Path
-    prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
-    testall: bool = Field(default=False, description="COCO: all 5,000 test images, not the first 1,000")
+    prefix: str | None = None
+    """null: the folder's name before '_precomp'."""
+    testall: bool = False
+    """COCO: all 5,000 test images, not the first 1,000."""
 
 
 class FolderData(Strict):
@@ -82,20 +80,25 @@ Dataset = Annotated[ScenesData | CatalogueData | PrecompData | FolderData, Field
 class CatalogueFile(Strict):
     """One file to download."""
 
-    path: str = Field(description="below the data folder and below a mirror")
-    excerpt_of: Name | None = Field(default=None, description="the file of the entry that it can replace")
-    splits: list[Split] = Field(default=[], description="the splits of an excerpt")
+    path: str
+    """Below the data folder and below a mirror."""
+    excerpt_of: Name | None = None
+    """The file of the entry that it can replace."""
+    splits: list[Split] = Field(default=[])
+    """The splits of an excerpt."""
     version: str
-    url: str | None = Field(description="null if a person must accept a licence")
-    more_urls: list[str] = Field(default=[], description="hosts of the same bytes, asked in turn where url fails")
+    url: str | None
+    """Null if a person must accept a licence."""
+    more_urls: list[str] = Field(default=[])
+    """Hosts of the same bytes, asked in turn where url fails."""
     sha256: Sha256 | None
-    md5: Md5 | None = Field(
-        default=None,
-        description="as DVC knows the file: with it, a remote of your own can keep it; null: none keeps it",
-    )
-    size: int | None = Field(description="bytes; null if unknown")
+    md5: Md5 | None = None
+    """As DVC knows the file: with it, a remote of your own can keep it; null: none keeps it."""
+    size: int | None
+    """Bytes; null if unknown."""
     licence: str
-    fetch_by_hand: str | None = Field(default=None, description="what a person must do if url is null")
+    fetch_by_hand: str | None = None
+    """What a person must do if url is null."""
 
     @model_validator(mode="after")
     def _checked_where_several_hosts_have_it(self) -> CatalogueFile:
@@ -110,11 +113,10 @@ class CatalogueEntry(Strict):
     """A dataset of the catalogue."""
 
     title: str
-    images: dict[Split, Count] | None = Field(
-        default=None,
-        description="images of each split, for `fivesentences doctor SCALE`; null: it has none, or they vary",
-    )
-    captions_per_image: Count = Field(default=5, description="about; likewise")
+    images: dict[Split, Count] | None = None
+    """Images of each split, for `fivesentences doctor SCALE`; null: it has none, or they vary."""
+    captions_per_image: Count = 5
+    """About; likewise."""
     files: dict[Name, CatalogueFile]
 
 

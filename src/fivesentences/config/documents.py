@@ -20,26 +20,29 @@ SELECTIONS: tuple[Selection, ...] = ("map", "loss", "last")
 class DivisionSpec(Strict):
     """How documents are divided into training, validation and test, drawn by the seed of a run."""
 
-    validation: Count = Field(description="documents for validation")
-    test: Count | Literal["published"] = Field(
-        default="published", description="documents for test; `published`: the whole published test part"
-    )
-    validation_from: Literal["train", "test", "all"] = Field(
-        default="all", description="the published part that validation is drawn from; `all`: there are no parts"
-    )
-    balanced: bool = Field(default=False, description="equally many documents of each category, give or take one")
-    whole_articles: bool = Field(
-        default=False, description="documents of one article are all in training or all in validation"
-    )
+    validation: Count
+    """Documents for validation."""
+    test: Count | Literal["published"] = "published"
+    """Documents for test; `published`: the whole published test part."""
+    validation_from: Literal["train", "test", "all"] = "all"
+    """The published part that validation is drawn from; `all`: there are no parts."""
+    balanced: bool = False
+    """Equally many documents of each category, give or take one."""
+    whole_articles: bool = False
+    """Documents of one article are all in training or all in validation."""
 
 
 class _Documents(Strict):
     """What all loaders of documents share."""
 
-    divisions: dict[Name, DivisionSpec] = Field(min_length=1, description="by name, such as printed")
-    image: Prepare = Field(default="sqrt_standardise", description="how image vectors become a model's input")
-    text: Prepare = Field(default="sqrt_standardise", description="how text vectors become a model's input")
-    words: Count = Field(default=1000, description="size of the bag of words, where texts are words")
+    divisions: dict[Name, DivisionSpec] = Field(min_length=1)
+    """By name, such as printed."""
+    image: Prepare = "sqrt_standardise"
+    """How image vectors become a model's input."""
+    text: Prepare = "sqrt_standardise"
+    """How text vectors become a model's input."""
+    words: Count = 1000
+    """Size of the bag of words, where texts are words."""
 
 
 class WikipediaDocuments(_Documents):
@@ -52,37 +55,38 @@ class NusWideDocuments(_Documents):
     """NUS-WIDE in its original layout: low-level image features, tags as words, one of the most frequent concepts."""
 
     loader: Literal["nus_wide"]
-    folder: Path = Field(description="where Low_Level_Features, Groundtruth and NUS_WID_Tags lie")
-    features: list[str] = Field(
-        default=["CH", "CM55", "CORR", "EDH", "WT"], min_length=1, description="low-level features, one after the other"
-    )
-    categories: Count = Field(default=10, description="the most frequent concepts among pictures of just one of all 81")
-    per_category: Count | None = Field(
-        default=None, description="pictures drawn of each category; null: all (NUS-WIDE-10k: 1000)"
-    )
-    seed: Seed = Field(default=0, description="of that draw")
+    folder: Path
+    """Where Low_Level_Features, Groundtruth and NUS_WID_Tags lie."""
+    features: list[str] = Field(default=["CH", "CM55", "CORR", "EDH", "WT"], min_length=1)
+    """Low-level features, one after the other."""
+    categories: Count = 10
+    """The most frequent concepts among pictures of just one of all 81."""
+    per_category: Count | None = None
+    """Pictures drawn of each category; null: all (NUS-WIDE-10k: 1000)."""
+    seed: Seed = 0
+    """Of that draw."""
 
 
 class OwnDocuments(_Documents):
     """A user's own: two files of vectors, or one of vectors and texts, and a table of categories."""
 
     loader: Literal["descriptors"]
-    table: Path = Field(description="CSV with the columns document and category, and perhaps text and part")
-    images: Path = Field(description=".npy, one row for each line of the table")
-    texts: Path | None = Field(default=None, description=".npy likewise; null: the table's column text as words")
+    table: Path
+    """CSV with the columns document and category, and perhaps text and part."""
+    images: Path
+    """.npy, one row for each line of the table."""
+    texts: Path | None = None
+    """.npy likewise; null: the table's column text as words."""
 
 
 class CorpusDocuments(_Documents):
     """Images and captions of one of the scale's datasets whose images have categories; features of any extractor."""
 
     loader: Literal["corpus"]
-    corpus: Name = Field(description="a key of `datasets`")
-    article_ends_at: str | None = Field(
-        default=None,
-        min_length=1,
-        description="an image's id names its article before the first of these characters; null: each image is one of "
-        "its own",
-    )
+    corpus: Name
+    """A key of `datasets`."""
+    article_ends_at: str | None = Field(default=None, min_length=1)
+    """An image's id names its article before the first of these characters; null: each image is one of its own."""
 
 
 AnyDocuments = Annotated[
@@ -93,15 +97,24 @@ AnyDocuments = Annotated[
 class SubspaceTraining(Strict):
     """How subspace networks are trained; methods without epochs read nothing of it."""
 
-    epochs: Count = Field(default=100, description="passes over the training documents")
-    batch_size: int = Field(default=200, strict=True, ge=2, le=1_000_000, description="documents of a batch")
-    learning_rate: Positive = Field(default=0.005, description="of SGD")
-    momentum: Share = Field(default=0.9, description="Nesterov's")
-    decay: float = Field(default=1e-6, ge=0, description="the rate after step s is learning_rate / (1 + decay s)")
-    hidden: Count = Field(default=1024, description="width of the hidden layer")
-    output: Count = Field(default=200, description="width of the subspace")
-    dropout: float = Field(default=0.1, ge=0, lt=1, description="share of hidden units left out in training")
-    validate_every: Count = Field(default=2, description="validation after every so many epochs, and the last")
+    epochs: Count = 100
+    """Passes over the training documents."""
+    batch_size: int = Field(default=200, strict=True, ge=2, le=1_000_000)
+    """Documents of a batch."""
+    learning_rate: Positive = 0.005
+    """Of SGD."""
+    momentum: Share = 0.9
+    """Nesterov's."""
+    decay: float = Field(default=1e-6, ge=0)
+    """The rate after step s is learning_rate / (1 + decay s)."""
+    hidden: Count = 1024
+    """Width of the hidden layer."""
+    output: Count = 200
+    """Width of the subspace."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of hidden units left out in training."""
+    validate_every: Count = 2
+    """Validation after every so many epochs, and the last."""
 
 
 Seeds = Annotated[list[Seed], Field(min_length=1)]
@@ -110,11 +123,12 @@ Seeds = Annotated[list[Seed], Field(min_length=1)]
 class OtherCategorySeeds(Strict):
     """Other seeds for some methods or divisions; of several that apply to a run, the last counts."""
 
-    method: NamePattern | list[NamePattern] | None = Field(
-        default=None, description="names as a study has them, or patterns such as small_*; null: every method"
-    )
-    division: Name | list[Name] | None = Field(default=None, description="names; null: every division")
-    seeds: Seeds = Field(description="instead of the scale's")
+    method: NamePattern | list[NamePattern] | None = None
+    """Names as a study has them, or patterns such as small_*; null: every method."""
+    division: Name | list[Name] | None = None
+    """Names; null: every division."""
+    seeds: Seeds
+    """Instead of the scale's."""
 
     def applies(self, method: str, division: str) -> bool:
         """Whether runs of a method on a division have these seeds."""
@@ -132,21 +146,20 @@ class OtherCategorySeeds(Strict):
 class CategoryScale(Strict):
     """What a scale says of category retrieval."""
 
-    roles: dict[Name, Name] = Field(
-        description="which documents play each role of the study: wikipedia, wikipedia_sift, nus_wide_10k, "
-        "nus_wide, pascal"
-    )
+    roles: dict[Name, Name]
+    """Which documents play each role of the study: wikipedia, wikipedia_sift, nus_wide_10k, nus_wide, pascal."""
     documents: dict[Name, AnyDocuments]
-    seeds: Seeds = Field(default=[0, 1, 2, 3, 4], description="one division of the documents, and one run, for each")
-    other_seeds: list[OtherCategorySeeds] = Field(default=[], description="of some methods or divisions")
+    seeds: Seeds = Field(default=[0, 1, 2, 3, 4])
+    """One division of the documents, and one run, for each."""
+    other_seeds: list[OtherCategorySeeds] = Field(default=[])
+    """Of some methods or divisions."""
     training: SubspaceTraining = SubspaceTraining()
-    methods: list[NamePattern] | None = Field(
-        default=None,
-        min_length=1,
-        description="the only ones made, except by the target `complete`: names or patterns such as small_*; null: all",
-    )
-    runs_per_job: Count = Field(default=10, description="the most runs that one process makes one after the other")
-    minutes: Count = Field(default=30, description="time that a scheduler should grant a job")
+    methods: list[NamePattern] | None = Field(default=None, min_length=1)
+    """The only ones made, except by the target `complete`: names or patterns such as small_*; null: all."""
+    runs_per_job: Count = 10
+    """The most runs that one process makes one after the other."""
+    minutes: Count = 30
+    """Time that a scheduler should grant a job."""
 
     def makes(self, method: str) -> bool:
         """Whether the scale makes runs of a method."""

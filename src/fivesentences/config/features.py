@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from fivesentences.config.types import (
     Count,
@@ -31,37 +31,37 @@ ENDINGS = (".safetensors", ".pth", ".pt", ".bin", ".pkl", ".npz")
 class FeatureSpec(Strict):
     """Which image features a model reads, and how they are prepared from training statistics."""
 
-    extractor: Name = Field(description="a timm network, or a detector: bottom_up or faster_rcnn")
-    layout: Literal["global", "grid", "regions"] = Field(
-        default="global", description="one vector per image, one per cell of a grid, or one per region"
-    )
+    extractor: Name
+    """A timm network, or a detector: bottom_up or faster_rcnn."""
+    layout: Literal["global", "grid", "regions"] = "global"
+    """One vector per image, one per cell of a grid, or one per region."""
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
-    regions: Count | None = Field(
-        default=None,
-        description="of a grid: its cells are pooled to so many regions, a square number; null: the cells themselves. "
-        "With layout: regions, how many per image; null: 36",
-    )
-    dimensions: Count | None = Field(
-        default=None, description="principal components of the training images' features; null: all dimensions"
-    )
-    weights: Path | None = Field(
-        default=None,
-        description="a name under weights in config/datasets.yaml, such as mobilenetv2_100.ra_in1k-55ea4fb3, or a file "
-        "of your own; null: what timm or torchvision downloads",
-    )
-    crops: Crops = Field(default="centre", description="ten: the mean over corners, centre and their mirror images")
-    precision: Precision = Field(default="float32", description="what a network computes in")
-    flavour: FlavourName | None = Field(default=None, description="whose conversion of bottom_up; null: d2")
-    selection: SelectionRule | None = Field(
-        default=None, description="which regions bottom_up keeps; null: per_class, the original rule"
-    )
-    resize: ResizeRule | None = Field(
-        default=None, description="whose resizing bottom_up follows; null: opencv, as the original"
-    )
-    proposals: None = Field(default=None, description="no longer offered; settings of earlier runs contain it")
-    short: Count | None = Field(default=None, description="of regions: pixels of the shorter side; null: as usual")
-    long: Count | None = Field(default=None, description="of regions: most pixels of the longer side")
-    parts: Count = Field(default=1, description="jobs that share the images, for several GPUs or machines")
+    regions: Count | None = None
+    """Of a grid: its cells are pooled to so many regions, a square number; null: the cells themselves. With layout:
+    regions, how many per image; null: 36."""
+    dimensions: Count | None = None
+    """Principal components of the training images' features; null: all dimensions."""
+    weights: Path | None = None
+    """A name under weights in config/datasets.yaml, such as mobilenetv2_100.ra_in1k-55ea4fb3, or a file of your own;
+    null: what timm or torchvision downloads."""
+    crops: Crops = "centre"
+    """ten: the mean over corners, centre and their mirror images."""
+    precision: Precision = "float32"
+    """What a network computes in."""
+    flavour: FlavourName | None = None
+    """Whose conversion of bottom_up; null: d2."""
+    selection: SelectionRule | None = None
+    """Which regions bottom_up keeps; null: per_class, the original rule."""
+    resize: ResizeRule | None = None
+    """Whose resizing bottom_up follows; null: opencv, as the original."""
+    proposals: None = None
+    """No longer offered; settings of earlier runs contain it."""
+    short: Count | None = None
+    """Of regions: pixels of the shorter side; null: as usual."""
+    long: Count | None = None
+    """Of regions: most pixels of the longer side."""
+    parts: Count = 1
+    """Jobs that share the images, for several GPUs or machines."""
 
     @property
     def weights_name(self) -> str | None:

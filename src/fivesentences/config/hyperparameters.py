@@ -15,50 +15,40 @@ Epochs = Count
 class Hyperparameters(Strict):
     """How a run is trained."""
 
-    epochs: Epochs = Field(default=30, description="passes over the training captions")
-    batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000, description="pairs of a batch")
-    learning_rate: float = Field(default=2e-4, gt=0, description="of Adam, until it falls tenfold")
-    drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
-    drop_every: Epochs | None = Field(
-        default=None,
-        description="the rate falls tenfold after every so many epochs, as released; null: once, after drop_after",
-    )
-    gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
-    min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")
-    vocabulary: Path | None = Field(
-        default=None,
-        description="word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count is not used. "
-        "null: words of the run's training captions, without punctuation",
-    )
-    selection: DevSelection = Field(
-        default="rsum",
-        description="dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by "
-        "CIDEr whose ranks are discounted",
-    )
-    selection_images: Count | None = Field(
-        default=None, description="only so many first dev images are scored after each epoch; null: all"
-    )
-    score_every: Count = Field(
-        default=1, description="dev is scored after every so many epochs, and after the last; only those can be kept"
-    )
-    bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
-    one_caption_per_image: bool = Field(
-        default=False, description="no batch holds two captions of an image, which would be false negatives"
-    )
-    draw: Literal["first", "seeded"] = Field(
-        default="first", description="captions of a fraction: the first ones, as released, or drawn by the run's seed"
-    )
-    arithmetic: Literal["reference", "fast"] = Field(
-        default="reference",
-        description="`fast`, on a CPU: the same numbers within rounding in about two thirds of the time",
-    )
-    threads: int = Field(
-        default=1,
-        strict=True,
-        ge=1,
-        le=1024,
-        description="CPU threads; they affect the result, since sums depend on them",
-    )
+    epochs: Epochs = 30
+    """Passes over the training captions."""
+    batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000)
+    """Pairs of a batch."""
+    learning_rate: float = Field(default=2e-4, gt=0)
+    """Of Adam, until it falls tenfold."""
+    drop_after: float = Field(default=0.5, gt=0, le=1)
+    """Share of the epochs after which the rate falls."""
+    drop_every: Epochs | None = None
+    """The rate falls tenfold after every so many epochs, as released; null: once, after drop_after."""
+    gradient_clip: float = Field(default=2.0, gt=0)
+    """Largest norm of the gradient."""
+    min_word_count: Count = 4
+    """Words seen less often in training captions are `<unk>`."""
+    vocabulary: Path | None = None
+    """Word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count is not used. null: words of
+    the run's training captions, without punctuation."""
+    selection: DevSelection = "rsum"
+    """Dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by CIDEr whose
+    ranks are discounted."""
+    selection_images: Count | None = None
+    """Only so many first dev images are scored after each epoch; null: all."""
+    score_every: Count = 1
+    """Dev is scored after every so many epochs, and after the last; only those can be kept."""
+    bucketing: bool = False
+    """Batches of captions of similar length: less padding."""
+    one_caption_per_image: bool = False
+    """No batch holds two captions of an image, which would be false negatives."""
+    draw: Literal["first", "seeded"] = "first"
+    """Captions of a fraction: the first ones, as released, or drawn by the run's seed."""
+    arithmetic: Literal["reference", "fast"] = "reference"
+    """`fast`, on a CPU: the same numbers within rounding in about two thirds of the time."""
+    threads: int = Field(default=1, strict=True, ge=1, le=1024)
+    """CPU threads; they affect the result, since sums depend on them."""
 
     @model_serializer(mode="wrap")
     def _without_the_usual_vocabulary(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -77,6 +67,5 @@ class Hyperparameters(Strict):
 class HyperparametersOfScale(Hyperparameters):
     """The same, for runs of several fractions of the training captions."""
 
-    epochs: Epochs | dict[Fraction, Epochs] = Field(  # type: ignore[assignment]
-        default=30, description="passes over the training captions; one number, or one for each fraction"
-    )
+    epochs: Epochs | dict[Fraction, Epochs] = 30  # type: ignore[assignment]
+    """Passes over the training captions; one number, or one for each fraction."""

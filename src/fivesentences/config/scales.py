@@ -39,14 +39,14 @@ TRAINED_ON: tuple[Split, ...] = get_args(Split)  # the splits that a run reads
 class CellSpec(Strict):
     """Some cells of models x losses x training sets; a key that is null matches every cell."""
 
-    model: Name | list[Name] | None = Field(default=None, description="as a study names it, or the registry")
-    loss: NamePattern | list[NamePattern] | None = Field(
-        default=None, description="as a study names it, or a pattern such as sam_*"
-    )
-    fraction: Fraction | list[Fraction] | None = Field(default=None, description="of the training captions")
-    captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = Field(
-        default=None, description="how many first captions of each training image, or all"
-    )
+    model: Name | list[Name] | None = None
+    """As a study names it, or the registry."""
+    loss: NamePattern | list[NamePattern] | None = None
+    """As a study names it, or a pattern such as sam_*."""
+    fraction: Fraction | list[Fraction] | None = None
+    """Of the training captions."""
+    captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = None
+    """How many first captions of each training image, or all."""
 
     def matches(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None = None) -> bool:
         """Whether a cell is one of them; its model may have several names."""
@@ -91,16 +91,16 @@ else:
 class TrainingException(_CellWithHyperparameters):
     """Other settings for some runs; of several exceptions that set the same thing, the last counts."""
 
-    dataset: Name | list[Name] | None = Field(default=None, description="a key of `datasets`; null: all")
-    study: Name | list[Name] | None = Field(
-        default=None, description="a name of `studies`: its rows alone, if runs of others differ by name; null: all"
-    )
-    features: Layout | None = Field(default=None, description="the layout that the model reads instead of its own")
-    widths: Widths = Field(default={}, description="of the models that have them")
-    options: dict[Name, Any] = Field(
-        default={},
-        description="settings of the model besides its widths, such as `label_ratio`; folders are named by them",
-    )
+    dataset: Name | list[Name] | None = None
+    """A key of `datasets`; null: all."""
+    study: Name | list[Name] | None = None
+    """A name of `studies`: its rows alone, if runs of others differ by name; null: all."""
+    features: Layout | None = None
+    """The layout that the model reads instead of its own."""
+    widths: Widths = Field(default={})
+    """Of the models that have them."""
+    options: dict[Name, Any] = Field(default={})
+    """Settings of the model besides its widths, such as `label_ratio`; folders are named by them."""
 
     def holds(self, cell: Cell, dataset: str, study: str) -> bool:
         """Whether a study's runs of a cell on a dataset have these settings."""
@@ -133,8 +133,10 @@ class TrainingException(_CellWithHyperparameters):
 class OtherSeeds(CellSpec):
     """Other seeds for some runs; of several that apply to a run, the last counts."""
 
-    epochs: Epochs | list[Epochs] | None = Field(default=None, description="of rows that name their epochs")
-    one_caption_per_image: bool | None = Field(default=None, description="of rows that say so")
+    epochs: Epochs | list[Epochs] | None = None
+    """Of rows that name their epochs."""
+    one_caption_per_image: bool | None = None
+    """Of rows that say so."""
     seeds: Seeds
 
     def applies(self, cell: Cell, epochs: int | None, one_caption_per_image: bool | None) -> bool:
@@ -155,12 +157,18 @@ class OtherSeeds(CellSpec):
 class TrainingScale(HyperparametersOfScale):
     """How runs are trained at a scale, and how they are given to a scheduler."""
 
-    widths: Widths = Field(default={}, description="of the models that have them, such as embedding and word")
-    minutes: Count = Field(default=30, description="time that a scheduler should grant one run")
-    gpu: bool = Field(default=False, description="runs are trained on a GPU")
-    runs_per_job: Count = Field(default=1, description="the most runs that one process trains one after the other")
-    tensorboard: bool = Field(default=False, description="a run's history as TensorBoard events too")
-    exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
+    widths: Widths = Field(default={})
+    """Of the models that have them, such as embedding and word."""
+    minutes: Count = 30
+    """Time that a scheduler should grant one run."""
+    gpu: bool = False
+    """Runs are trained on a GPU."""
+    runs_per_job: Count = 1
+    """The most runs that one process trains one after the other."""
+    tensorboard: bool = False
+    """A run's history as TensorBoard events too."""
+    exceptions: list[TrainingException] = Field(default=[])
+    """Other settings for some models or losses."""
 
 
 # Dataset and name in the catalogue of the file with a judge's scores; the truth of drawn scenes is drawn with them.
@@ -189,7 +197,8 @@ class LeaveOut(Strict):
 
     losses: list[Name] = Field(default=[])
     fractions: list[Fraction] = Field(default=[])
-    phis: list[PhiName] = Field(default=[], description="left out of tables of agreement and of figures")
+    phis: list[PhiName] = Field(default=[])
+    """Left out of tables of agreement and of figures."""
     inferences: list[Inference] = Field(default=[])
 
 
@@ -206,35 +215,35 @@ class Scale(Strict):
     scale: Name
     title: str
     mirror: Path | None = None
-    roles: dict[Name, Name] = Field(default={}, description="which dataset plays flickr30k, coco ...")
+    roles: dict[Name, Name] = Field(default={})
+    """Which dataset plays flickr30k, coco ..."""
     datasets: dict[Name, Dataset] = Field(default={})
-    features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
-    grid_features: FeatureSpec | None = Field(
-        default=None, description="for models that read regions; null: as features"
-    )
-    further_features: dict[Name, FeatureSpec] = Field(
-        default={}, description="for rows that name features, such as resnet152; rows of missing ones are left out"
-    )
-    weights: dict[Name, Path] = Field(
-        default={}, description="which weights a network has where its features name none, by extractor"
-    )
+    features: FeatureSpec | None = None
+    """null: captions only, nothing is trained."""
+    grid_features: FeatureSpec | None = None
+    """For models that read regions; null: as features."""
+    further_features: dict[Name, FeatureSpec] = Field(default={})
+    """For rows that name features, such as resnet152; rows of missing ones are left out."""
+    weights: dict[Name, Path] = Field(default={})
+    """Which weights a network has where its features name none, by extractor."""
     evaluation_phi: PhiName = "cider"
-    evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi with which runs are evaluated")
-    matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
+    evaluation_phis: list[EvaluationPhi] = Field(default=[])
+    """Further phi with which runs are evaluated."""
+    matrices: list[PhiName] = Field(default=[])
+    """Further phi matrices of every dataset's test split."""
     judges: list[JudgeSpec] = Field(default=[])
-    seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0], description="one training run each, or by fraction")
-    other_seeds: list[OtherSeeds] = Field(default=[], description="of some models or losses")
+    seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
+    """One training run each, or by fraction."""
+    other_seeds: list[OtherSeeds] = Field(default=[])
+    """Of some models or losses."""
     training: TrainingScale = TrainingScale()
-    categories: CategoryScale | None = Field(default=None, description="category retrieval; null: there is none")
+    categories: CategoryScale | None = None
+    """Category retrieval; null: there is none."""
     studies: list[Name] = Field(min_length=1)
-    only: list[Name] | None = Field(
-        default=None, min_length=1, description="tables and figures to make; null: all of the studies"
-    )
-    keep: list[CellSpec] | None = Field(
-        default=None,
-        min_length=1,
-        description="the only rows that are made, except by the target `complete`; null: all",
-    )
+    only: list[Name] | None = Field(default=None, min_length=1)
+    """Tables and figures to make; null: all of the studies."""
+    keep: list[CellSpec] | None = Field(default=None, min_length=1)
+    """The only rows that are made, except by the target `complete`; null: all."""
     leave_out: LeaveOut = LeaveOut()
 
     @property

@@ -61,9 +61,12 @@ Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 
 
 class Strict(BaseModel):
-    """A configuration block: unknown keys, infinite numbers and NaN are errors, and nothing changes later."""
+    """A configuration block: unknown keys, infinite numbers and NaN are errors, and nothing changes later.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    Texts below its keys describe them in the documentation and to editors.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 def as_list(value: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import lines_of, text_of
 from fivesentences.errors import InputError
 
@@ -31,7 +31,7 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
     with open_zip(text_zip) as archive:
         captions = _captions(lines_in(archive, TOKENS))
         lists = {split: lines_in(archive, f"Flickr_8k.{split}Images.txt") for split in SPLITS}
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[CaptionRow]] = {}
     for split, lines in lists.items():
         for where, line in lines:
             filename = line.strip()
@@ -41,7 +41,9 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
             if lacking := [key.removeprefix(filename) for key in ids if key not in captions]:
                 what = f"{TOKENS} lacks caption {' and '.join(lacking)} of '{filename}'"
                 raise InputError(what, where=where, cure="some lines are missing: fetch the file again")
-            rows[filename] = [Row(PurePosixPath(filename).stem, filename, key, captions[key], split) for key in ids]
+            rows[filename] = [
+                CaptionRow(PurePosixPath(filename).stem, filename, key, captions[key], split) for key in ids
+            ]
     return corpus_of(name, [row for of_image in rows.values() for row in of_image])
 
 

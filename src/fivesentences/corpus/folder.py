@@ -8,7 +8,7 @@ from typing import get_args
 from fivesentences.config.types import Split
 from fivesentences.corpus.csv_rows import csv_rows
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.table import Corpus, Row, caption_at, check_image_id, corpus_of, split_named
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of, split_named
 from fivesentences.errors import InputError, did_you_mean
 
 NEEDED = ("filename", "caption", "split")
@@ -34,7 +34,7 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
             (val) and test, an image has two splits or categories, or a photograph does not exist; it names the line.
     """
     path, archive = Path(captions_csv), Photographs(photographs)
-    images: dict[str, list[Row]] = {}
+    images: dict[str, list[CaptionRow]] = {}
     for where, values in csv_rows(path, NEEDED, ("category",), separators=",;\t"):
         filename, split = values["filename"].strip(), split_named(values["split"].casefold())
         if not filename or not split:
@@ -49,7 +49,7 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
         rows = images.setdefault(filename, [])
         caption = caption_at(values["caption"], f"{where}: the caption of '{filename}'")
         category = values.get("category", "").strip() or None
-        rows.append(Row(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
+        rows.append(CaptionRow(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
         if (first := rows[0][4:]) != (split, category):
             what = f"'{filename}' is in {split}, {category}, but in {first[0]}, {first[1]} in an earlier row"
             raise InputError(what, where=where, cure="use one split and one category")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.fractions import take_captions
-from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of, split_named
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of, split_named
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 
@@ -51,7 +51,7 @@ def load_karpathy(
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
-    rows, last, seen = list[Row](), list[Row](), set[str]()
+    rows, last, seen = list[CaptionRow](), list[CaptionRow](), set[str]()
     for number, image in enumerate(images):
         of_image = _rows_of_image(image, f"{where}: images[{number}]")
         if of_image[0].image_id in seen:
@@ -90,7 +90,7 @@ def _chosen(found: list[str], path: Path, name: str, member: str | None) -> str:
     return found[0]
 
 
-def _rows_of_image(image: Any, where: str) -> list[Row]:
+def _rows_of_image(image: Any, where: str) -> list[CaptionRow]:
     if not isinstance(image, dict):
         raise InputError(f"it is {type(image).__name__}; it must be an object.", where=where)
     filename, split = _text(image, "filename", where), _text(image, "split", where)
@@ -113,7 +113,7 @@ def _rows_of_image(image: Any, where: str) -> list[Row]:
                 raise InputError("it has neither 'raw' text nor 'tokens'.", where=place)
             raw = " ".join(tokens)
         caption_id = _id(sentence, "sentid", place) or f"{image_id}#{index}"
-        rows.append(Row(image_id, filename, caption_id, caption_at(raw, place), split_named(split)))
+        rows.append(CaptionRow(image_id, filename, caption_id, caption_at(raw, place), split_named(split)))
     return rows
 
 

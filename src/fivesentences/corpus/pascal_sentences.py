@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
-from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 
@@ -28,7 +28,7 @@ def load_pascal_sentences(captions: Path | str, name: str = "pascal_sentences") 
     content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path.name}: it must map filenames to their category and captions.")
-    rows: list[Row] = []
+    rows: list[CaptionRow] = []
     for filename, image in content.items():
         where, image = f"{path.name}: '{filename[:80]}'", image if isinstance(image, dict) else {}
         category, texts = image.get("category"), image.get("captions")
@@ -39,5 +39,5 @@ def load_pascal_sentences(captions: Path | str, name: str = "pascal_sentences") 
         of_image = (PurePosixPath(filename).stem, filename)
         for number, text in enumerate(texts):
             caption = caption_at(text, f"{where}: caption {number}")
-            rows.append(Row(*of_image, f"{filename}#{number}", caption, SPLIT, category.strip()))
+            rows.append(CaptionRow(*of_image, f"{filename}#{number}", caption, SPLIT, category.strip()))
     return corpus_of(name, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
 
@@ -50,7 +50,7 @@ def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
     return within if prefix is not None and within.is_dir() else Path(folder)
 
 
-def _rows_of_split(caps: Path, ids: Path, split: str) -> list[Row]:
+def _rows_of_split(caps: Path, ids: Path, split: str) -> list[CaptionRow]:
     captions = read_lines(caps)
     if len(captions) % CAPTIONS_PER_IMAGE:
         what = f"{len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions per image"
@@ -58,7 +58,7 @@ def _rows_of_split(caps: Path, ids: Path, split: str) -> list[Row]:
     rows = []
     for line, image_id in enumerate(_image_ids(ids, len(captions), split)):
         caption = caption_at(captions[line], f"{caps}, line {line + 1}: the caption of image '{image_id}'")
-        rows.append(Row(image_id, image_id, f"{image_id}#{line % CAPTIONS_PER_IMAGE}", caption, split))
+        rows.append(CaptionRow(image_id, image_id, f"{image_id}#{line % CAPTIONS_PER_IMAGE}", caption, split))
     return rows
 
 

@@ -32,7 +32,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
 
-class Row(NamedTuple):
+class CaptionRow(NamedTuple):
     """One caption; the fields are the columns of ``Corpus.table``."""
 
     image_id: str
@@ -216,7 +216,7 @@ def check_image_id(image_id: str, where: Path | str) -> None:
     raise InputError(f"the image id {image_id[:60]!a} {why}", where=where, cure="rename the file or the id")
 
 
-def corpus_of(name: str, rows: list[Row]) -> Corpus:
+def corpus_of(name: str, rows: list[CaptionRow]) -> Corpus:
     """Make the corpus that consists of these captions."""
     return Corpus(name, pd.DataFrame(rows, columns=list(COLUMNS), dtype=object))
 

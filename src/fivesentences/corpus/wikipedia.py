@@ -15,7 +15,7 @@ from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments
 from fivesentences.corpus.matlab import read_mat
 from fivesentences.corpus.photographs import SUFFIXES
-from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import lines_of, read_lines, text_of
 from fivesentences.errors import InputError
 
@@ -109,7 +109,7 @@ def load_wikipedia_articles(archive: Path | str, name: str = "wikipedia") -> Cor
                     raise InputError(f"{where} names '{missing}', which the archive lacks; fetch it again.")
                 entry = texts[text]
                 words = _words_of(read_entry(opened, entry, LARGEST_ARTICLE), f"{path.name}: '{entry}'")
-                rows.append(Row(text, images[image], text, words, part, category))
+                rows.append(CaptionRow(text, images[image], text, words, part, category))
     return corpus_of(name, rows)
 
 

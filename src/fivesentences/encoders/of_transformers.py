@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers.utils import logging
 
 from fivesentences.encoders.encoder import Encoder, unreadable, versions
-from fivesentences.encoders.sources import WEIGHTS, Source, find_source
+from fivesentences.encoders.sources import WEIGHTS, ModelFiles, find_source
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 
@@ -118,7 +118,7 @@ class TransformersEncoder(Encoder):
         return self.model.get_text_features(**tokens).pooler_output  # type: ignore[no-any-return]
 
 
-def _loaded(kind: Any, source: Source, where: str) -> Any:
+def _loaded(kind: Any, source: ModelFiles, where: str) -> Any:
     """Load the model in evaluation mode; transformers itself would fill missing weights with random numbers."""
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:

@@ -24,7 +24,7 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelFiles:
     """The files of a model.
 
     Attributes:
@@ -43,7 +43,9 @@ class Source:
         return {"revision": self.revision, "weights": hashes, "weights_sha256": combined(hashes)}
 
 
-def find_source(model: str, revision: str | None, patterns: Sequence[Sequence[str]], *, below: bool = False) -> Source:
+def find_source(
+    model: str, revision: str | None, patterns: Sequence[Sequence[str]], *, below: bool = False
+) -> ModelFiles:
     """Find a model's files, and fetch those of a repository.
 
     Args:
@@ -66,7 +68,7 @@ def find_source(model: str, revision: str | None, patterns: Sequence[Sequence[st
         paths = sorted(folder.rglob("*.*") if below else folder.glob("*.*"))
         if weights := [path for path in paths if any(fnmatch(path.name, pattern) for pattern in group)]:
             _refuse_remote_code(folder)
-            return Source(folder, None if local else folder.name, tuple(weights))
+            return ModelFiles(folder, None if local else folder.name, tuple(weights))
     wanted = " or ".join(group[0] for group in patterns)
     raise InputError(f"it holds no weights ({wanted}); save the model there again.", where=model)
 

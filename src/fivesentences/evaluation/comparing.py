@@ -136,8 +136,8 @@ def compare_all(
     compared by one metric, and ``p_holm_all`` for all pairs and metrics together.
 
     Args:
-        models: By name, evaluations of the same images and captions with the values of every query, as ``Scorer``
-            returns them.
+        models: By name, evaluations of the same images and captions with the values of every query, as
+            ``ProtocolScorer`` returns them.
         image_of_caption: ``[captions]`` image index of each caption.
         against: The only model with which the others are compared; default every pair.
         resamples: Number of sign flips.

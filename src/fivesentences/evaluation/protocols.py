@@ -153,18 +153,18 @@ def evaluate(
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
         progress: Called after each gallery.
-        options: Further arguments of ``Scorer``: ``labels``, ``categories``, ``caption_categories`` and ``positives``;
-            and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
+        options: Further arguments of ``ProtocolScorer``: ``labels``, ``categories``, ``caption_categories`` and
+            ``positives``; and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
 
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=ideal_pool == "given_rows")
-    return Scorer(whole, protocol, ideal_pool=ideal_pool, **options)(whole, progress=progress)
+    return ProtocolScorer(whole, protocol, ideal_pool=ideal_pool, **options)(whole, progress=progress)
 
 
-class Scorer:
+class ProtocolScorer:
     """Scores any number of similarities of the same images and captions, as ``evaluate`` scores one.
 
     What depends on phi alone is computed once; a similarity is not kept.

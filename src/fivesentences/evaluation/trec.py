@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.protocols import Scorer
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics.ranking import best_first, blocks_of_queries
 from fivesentences.retrieval.gallery import Similarity
 from fivesentences.storage import replacing
@@ -56,7 +56,7 @@ def trec_ids(ids: Sequence[str] | None, number: int, letter: str, where: str = "
 
 def write_run(
     path: Path | str,
-    scorer: Scorer,
+    scorer: ProtocolScorer,
     similarity: Similarity,
     direction: Direction,
     image_ids: Sequence[str],
@@ -101,7 +101,7 @@ def write_run(
 
 
 def write_qrels(
-    path: Path | str, scorer: Scorer, direction: Direction, image_ids: Sequence[str], caption_ids: Sequence[str]
+    path: Path | str, scorer: ProtocolScorer, direction: Direction, image_ids: Sequence[str], caption_ids: Sequence[str]
 ) -> None:
     """Write which items of its gallery are each query's own, for every query that the protocol scores.
 
@@ -146,7 +146,7 @@ def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:
     return back.view(np.float32)
 
 
-def _indices(scorer: Scorer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _indices(scorer: ProtocolScorer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield the images and captions of each gallery, as indices of the file."""
     every = np.arange(scorer.whole.n_captions)
     for images, captions, _ in scorer.parts:

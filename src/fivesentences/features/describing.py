@@ -73,7 +73,7 @@ class Extractor(Preparer, Protocol):
         """Return what the features depend on besides name and layout, as JSON: preparation, versions, weights."""
 
 
-class Task(NamedTuple):
+class ImageTask(NamedTuple):
     """Some photographs that are described together, or only prepared if ``preparer`` is given."""
 
     filenames: tuple[str, ...]
@@ -94,7 +94,7 @@ class Chunk(NamedTuple):
     corrupt: dict[int, str]
 
 
-def work(task: Task) -> Chunk:
+def work(task: ImageTask) -> Chunk:
     """Read, decode, prepare (uint8 ``[images, ...]``) and describe (float32 ``[images, ...]``) photographs.
 
     A photograph that cannot be read is replaced by one that can, so that the others are described in the same company

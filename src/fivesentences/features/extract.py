@@ -20,7 +20,7 @@ from fivesentences.corpus import decoding
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
-from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe, Task
+from fivesentences.features.describing import GRID_DESCRIPTORS, ImageTask, Recipe
 from fivesentences.features.files import regions_beside, write_images, write_source, writing_npy
 from fivesentences.features.formats.record import check_ids
 from fivesentences.features.unfinished import FinishedParts, digest_of
@@ -188,7 +188,7 @@ def _describe_all(
     left = sum(len(ids[rows]) for rows in missing.values())
     extractor = describing.extractor_of(recipe)
     preparer = extractor.preparer if extractor.on_accelerator else None
-    tasks = [Task(tuple(filenames[rows]), photographs.paths, recipe, preparer) for rows in missing.values()]
+    tasks = [ImageTask(tuple(filenames[rows]), photographs.paths, recipe, preparer) for rows in missing.values()]
     with Bar(f"{recipe.extractor} {recipe.layout} features", len(ids), len(ids) - left) as bar:
         done = map_in_processes(describing.work, tasks, workers)
         for (name, rows), (_, (array, corrupt)) in zip(missing.items(), done, strict=True):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.features.formats import Source
+from fivesentences.features.formats import FeatureSource
 
 BLOCK = 256  # images that are compared at a time
 
@@ -30,7 +30,9 @@ class Neighbours:
     cosine: NDArray[np.float64]
 
 
-def nearest_images(features: Source, queries: Sequence[int], k: int, among: Sequence[int] | None = None) -> Neighbours:
+def nearest_images(
+    features: FeatureSource, queries: Sequence[int], k: int, among: Sequence[int] | None = None
+) -> Neighbours:
     """Find the images whose vectors have the largest cosine with those of some images.
 
     An image with several regions or cells is represented by their mean. All images are read once; memory holds a block
@@ -68,7 +70,7 @@ def nearest_images(features: Source, queries: Sequence[int], k: int, among: Sequ
     return Neighbours(asked, nearest, cosine)
 
 
-def _directions(features: Source, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+def _directions(features: FeatureSource, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     """``[rows, dim]``, each of length 1 or 0."""
     vectors = []
     for row in rows.tolist():
@@ -79,7 +81,7 @@ def _directions(features: Source, rows: NDArray[np.intp]) -> NDArray[np.float64]
     return np.asarray(stacked / np.where(length > 0, length, 1))
 
 
-def rows_of(features: Source, wanted: Sequence[str], otherwise: int) -> list[int]:
+def rows_of(features: FeatureSource, wanted: Sequence[str], otherwise: int) -> list[int]:
     """The rows of some images.
 
     Args:

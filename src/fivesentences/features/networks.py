@@ -66,7 +66,7 @@ ORIGINS = {
 }
 
 
-class Preparer:
+class ImagePreparer:
     """Prepares images for a network without having it."""
 
     def __init__(self, preprocessing: dict[str, Any], ten: bool):
@@ -112,7 +112,7 @@ class Network:
         self.module = self.module.to(device=recipe.device, memory_format=torch.channels_last)
         size = GPU_BATCH if self.on_accelerator else CPU_BATCH
         self.images_at_once = max(1, size // CROPS) if ten else size
-        self.preparer = Preparer(self.preprocessing, ten)
+        self.preparer = ImagePreparer(self.preprocessing, ten)
         mean, std = (torch.tensor(self.preprocessing[key], device=recipe.device) * 255 for key in ("mean", "std"))
         self._mean, self._std = mean[:, None, None], std[:, None, None]
 
@@ -127,7 +127,7 @@ class Network:
         }
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """Prepare an RGB image as the weights require, see ``Preparer``."""
+        """Prepare an RGB image as the weights require, see ``ImagePreparer``."""
         return self.preparer.prepare(image)
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

@@ -109,8 +109,8 @@ class CVSE(Matcher):
         embedding = spec.embedding
         self.image_projection = nn.Linear(image_dim, embedding)
         self.text = WordStates(vocabulary_size, spec.word, embedding, spec.layers, spec.bidirectional, spec.dropout)
-        self.image_attention = AttentionPooling(embedding, spec.dropout, regions)
-        self.caption_attention = AttentionPooling(embedding, spec.dropout)
+        self.image_attention = AgreementPooling(embedding, spec.dropout, regions)
+        self.caption_attention = AgreementPooling(embedding, spec.dropout)
         self.image_consensus = ConceptScores(embedding)
         self.caption_consensus = ConceptScores(embedding)
         self.concepts = ConceptNetwork(concepts.vectors, concepts.adjacency(), embedding)
@@ -253,7 +253,7 @@ class CVSE(Matcher):
         return unit(alpha * instance + (1 - alpha) * consensus)
 
 
-class AttentionPooling(nn.Module):
+class AgreementPooling(nn.Module):
     """Items of a set, weighted by how well they agree with the set as a whole, and summed.
 
     Args:

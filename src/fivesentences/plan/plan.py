@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
 from fivesentences.config.documents import AnyDocuments
@@ -20,22 +20,21 @@ from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.files import CATALOGUE, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import JUDGEMENTS, RIGHT, Scale
-from fivesentences.config.types import Judge, Split
+from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
 from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells_of
-from fivesentences.plan.jobs import COMPLETE, Job, evaluation_jobs, subspace_jobs, training_jobs
-from fivesentences.plan.places import Places, captions_of, part_of, part_of_tuples
+from fivesentences.plan.jobs import Job, shared_out
+from fivesentences.plan.places import Places, captions_of, part_of
 from fivesentences.semantics.registry import needs_tuples
 from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceContrast, SubspaceRow
 from fivesentences.study.runs import (
-    EncodedRun,
     EnsembleRun,
     PlacedRun,
     RunSpec,
@@ -76,17 +75,6 @@ class Retrievals:
     options: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Made:
-    """What a scale, or its complete form, makes: runs and the like by name."""
-
-    runs: dict[str, RunSpec]
-    ensembles: dict[str, EnsembleRun]
-    encoded: dict[str, EncodedRun]
-    subspaces: dict[str, SubspaceRun]
-    inferences: dict[str, list[str]]
-
-
 class Subspaces:
     """Runs of category retrieval of a scale.
 
@@ -99,8 +87,8 @@ class Subspaces:
     def __init__(self, scale: Scale, runs: dict[str, SubspaceRun], all_runs: dict[str, SubspaceRun], places: Places):
         self.runs, self.all_runs, self.places = runs, all_runs, places
         most = 1 if scale.categories is None else scale.categories.runs_per_job
-        further = {name: run for name, run in all_runs.items() if name not in runs}
-        self.jobs: dict[str, Job] = subspace_jobs(runs, most) | subspace_jobs(further, most, COMPLETE)
+        # Every seed has the same methods, so that jobs take about the same time.
+        self.jobs = shared_out(runs, all_runs, lambda run: (run.documents, run.division), most, by_seed=True)
         self._job_of = {run: job.name for job in self.jobs.values() for run in job.runs}
 
     @property
@@ -115,10 +103,6 @@ class Subspaces:
     def numbers_of(self, runs: Iterable[str], part: str = "") -> list[Path]:
         """The numbers of these runs, or a part of them; see ``Places.subspace_numbers``."""
         return [self.places.subspace_numbers(job, part) for job in self.jobs_of(runs)]
-
-    def record_of(self, run: str) -> Path:
-        """The record of the job that makes a run."""
-        return self.places.subspace_record(self._job_of[run])
 
     def placed(self, run: str) -> PlacedRun:
         """A run and where its files are."""
@@ -140,7 +124,6 @@ class Plan:
         places: Where files are kept.
         config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
             project's; see ``config_file``.
-        mirror: A folder that holds downloads already; default the scale's, else FIVESENTENCES_MIRROR.
         claims: What the papers state, which the scale's runs test.
 
     Attributes:
@@ -178,12 +161,12 @@ class Plan:
         *,
         places: Places | None = None,
         config: Path = Path("config"),
-        mirror: Path | None = None,
         claims: Sequence[PaperClaims] = (),
     ):
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
-        self.mirror = mirror or scale.mirror or _environment_mirror()
+        mirror = scale.mirror or os.environ.get("FIVESENTENCES_MIRROR")
+        self.mirror = Path(mirror) if mirror else None  # a folder that holds downloads already
         self.scales = {one.scale: one for one in (scale, scale.complete)}
         made = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.made_at(scale)}
         self.tables = {name: one for name, one in made.items() if isinstance(one, TableSpec)}
@@ -191,22 +174,26 @@ class Plan:
         self.exhibits: dict[str, Exhibit] = {**self.tables, **self.figures}
         self._identities: dict[str, Identity] = {}  # of own photographs, as far as asked for
         self._settings: dict[str, dict[str, Any]] = {}  # of runs as plain data, as far as asked for
-        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._rows: dict[tuple[str, str], list[Row]] = {}  # by scale, and table or figure
+        self._subspace_rows: dict[tuple[str, str], list[SubspaceRow]] = {}
         self._cells: dict[str, dict[tuple[str, str], list[RunCell] | list[MethodCell]]] = {}  # as far as asked for
-        self._made = {name: self._made_at(name, made) for name in self.scales}
+        self._made = {name: self._made_at(at, made) for name, at in self.scales.items()}
         own, whole = self._made.values()
         self.runs, self.ensembles, self.encoded = own.runs, own.ensembles, own.encoded
         self.all_runs, self.all_ensembles, self.all_encoded = whole.runs, whole.ensembles, whole.encoded
-        self.inferences = whole.inferences
+        self.inferences = whole.readings
         self.subspaces = Subspaces(scale, own.subspaces, whole.subspaces, self.places)
-        most = scale.training.runs_per_job
-        further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
-        self.jobs: dict[str, Job] = training_jobs(self.runs, most) | training_jobs(further, most, COMPLETE)
-        first: list[EnsembleRun | EncodedRun] = [*self.ensembles.values(), *self.encoded.values()]
-        every: list[EnsembleRun | EncodedRun] = [*self.all_ensembles.values(), *self.all_encoded.values()]
-        later = [run for run in every if run not in first]
-        others = evaluation_jobs(first) | evaluation_jobs(later, COMPLETE)
-        self.evaluations: dict[str, Job] = self.jobs | others
+        self.jobs = shared_out(
+            self.runs,
+            self.all_runs,
+            lambda run: (run.dataset, run.model.name, run.features.stem),
+            scale.training.runs_per_job,
+        )
+        self.evaluations = self.jobs | shared_out(
+            self.ensembles | self.encoded,
+            self.all_ensembles | self.all_encoded,
+            lambda run: (run.dataset, "ensembles" if isinstance(run, EnsembleRun) else "encoders"),
+        )
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
         self._read_datasets()
         self._read_features()
@@ -259,25 +246,16 @@ class Plan:
         asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
         self.judged = [(phi, references) for phi, references in asked if scale.shows(phi)]
 
-    def _made_at(self, scale: str, exhibits: Mapping[str, Exhibit]) -> Made:
-        at = self.scales[scale]
-        check_scale(self.studies, at)
-        shown, gallery = dict(exhibits), expand.gallery_spec_of(self.studies, at)
-        if gallery is not None:
-            shown[f"{gallery[0]}/{gallery[1].name}"] = gallery[1]
+    def _made_at(self, scale: Scale, exhibits: Mapping[str, Exhibit]) -> expand.Made:
+        check_scale(self.studies, scale)
+        gallery = expand.gallery_spec_of(self.studies, scale)
+        shown = dict(exhibits) | ({} if gallery is None else {f"{gallery[0]}/{gallery[1].name}": gallery[1]})
         for name, exhibit in shown.items():
-            self._rows[scale, name] = expand.expand_rows(exhibit.row_specs(), self.study_of(name), at)
-        rows = [row for name in shown for row in self._rows[scale, name]]
-        subspaces = expand.subspace_runs_of(
-            row for name, one in exhibits.items() for row in expand.rows_shown(one, self.study_of(name), at)
-        )
-        return Made(
-            expand.runs_of_rows(rows),
-            expand.ensembles_of_rows(rows),
-            expand.encoded_of_rows(rows),
-            subspaces,
-            expand.inferences_of_rows(rows),
-        )
+            at, study = (scale.scale, name), self.study_of(name)
+            self._rows[at] = expand.expand_rows(exhibit.row_specs(), study, scale)
+            self._subspace_rows[at] = expand.subspace_rows(exhibit.every_subspace_row(), study, scale)
+        rows = [row for name in shown for row in self._rows[scale.scale, name]]
+        return expand.made_of(rows, [row for name in shown for row in self._subspace_rows[scale.scale, name]])
 
     def check(self) -> None:
         """Check that a user's own photographs are there, and that the catalogue has every file that is to be fetched.
@@ -360,10 +338,6 @@ class Plan:
             self._identities[dataset] = identify(self.photographs_of(dataset)[0], memory)
         return self._identities[dataset]
 
-    def splits_needed(self, dataset: str) -> list[str]:
-        """Splits that a user's own images must have: all, if models are trained on them."""
-        return list(get_args(Split)) if dataset in self.own and dataset in self.scale.roles.values() else []
-
     def labels_of(self, dataset: str) -> list[Path]:
         """Which objects are in a dataset's images, if that is known and a table shows PMRP."""
         entry = self.catalogue.datasets.get(dataset)
@@ -436,11 +410,6 @@ class Plan:
         fetches = not self.weights_of(extracted) and extractor not in WITHOUT_DOWNLOADS
         return [str(self.places.fetched(f"networks/{extractor}"))] if fetches else []
 
-    def features_before(self, dataset: str, reduced: str) -> Path:
-        """Features that are made smaller."""
-        spec = self.reduced_features[reduced]
-        return self.places.source_of_features(dataset, spec, self.is_described(dataset, spec))
-
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""
         return self.places.features(spec.dataset, spec.features, self.is_described(spec.dataset, spec.features))
@@ -448,10 +417,6 @@ class Plan:
     def encoder(self, name: str) -> EncoderSpec:
         """An encoder as a study names it; whatever dataset it embeds, it is the same."""
         return next(run.encoder for run in self.all_encoded.values() if run.model == name)
-
-    def fetched_encoder(self, name: str) -> list[str]:
-        """The record that a library has fetched an encoder, where one does."""
-        return [] if self.encoder(name).is_local else [str(self.places.fetched(f"encoders/{name}"))]
 
     # --- phi ------------------------------------------------------------------------------------------------
 
@@ -476,7 +441,7 @@ class Plan:
             return []
         if dataset in self.drawn:
             return [self.places.beside_corpus(dataset, "tuples.jsonl.gz")]
-        return [self.places.parsed_tuples(dataset, part_of_tuples(split, captions))]
+        return [self.places.parsed_tuples(dataset, split, captions)]
 
     def training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
         """What ``corpus.training_part`` needs to take the training captions that ``places.captions_of`` calls so.
@@ -524,10 +489,6 @@ class Plan:
     def phi_read_by(self, runs: Iterable[RunSpec]) -> list[Path]:
         """Every file of phi of training captions that the losses of the runs read."""
         return sorted({path for spec in runs for path in self.places.phi_files(spec).values()})
-
-    def vocabularies_of(self, job: str) -> list[Path]:
-        """Files of words that the runs of a training job read instead of counting words."""
-        return sorted({words for spec in self.runs_of_job(job) if (words := spec.training.vocabulary) is not None})
 
     def settings_to_train(self, job: str) -> list[dict[str, Any]]:
         """Settings, folder and files of phi of each run of a training job."""
@@ -633,10 +594,6 @@ class Plan:
         options = spec.model_dump(include={"k", "queries", "at_random", "seed"})
         options["contrasts"] = [list(pair) for pair in dict.fromkeys(pairs)]
         return Retrievals(study, dataset, list(runs), list(phis), options)
-
-    def matrices_of(self, shown: Retrievals) -> dict[str, str]:
-        """The matrices by which retrievals are judged, by phi."""
-        return {phi: str(self.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
 
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Both sides of each contrast of a table or figure that the scale makes, paired by seed."""
@@ -761,12 +718,9 @@ class Plan:
         specs, study = self.exhibits[exhibit].subspace_contrasts(), self.study_of(exhibit)
         return [one for one in expand.subspace_contrasts(specs, study, self.scales[scale]) if one.is_made]
 
-    def _subspace_rows(self, scale: str, exhibit: str) -> list[SubspaceRow]:
-        return expand.rows_shown(self.exhibits[exhibit], self.study_of(exhibit), self.scales[scale])
-
     def projected(self, scale: str, exhibit: str) -> tuple[PlacedRun, str] | None:
         """The run whose subspace a figure shows, and which epoch's: the first that the scale makes."""
-        row = next((row for row in self._subspace_rows(scale, exhibit) if row.runs), None)
+        row = next((row for row in self._subspace_rows[scale, exhibit] if row.runs), None)
         return None if row is None else (self.subspaces.placed(row.runs[0].name), row.selection)
 
     # --- tables, figures and claims -------------------------------------------------------------------------
@@ -774,10 +728,10 @@ class Plan:
     def numbers_of(self, scale: str, name: str) -> list[Path]:
         """The files of numbers that a table or figure is made from: making it trains no more than it shows."""
         places, exhibit = self.places, self.exhibits[name]
-        methods = [run.name for row in self._subspace_rows(scale, name) for run in row.runs]
+        methods = [run.name for row in self._subspace_rows[scale, name] for run in row.runs]
         match exhibit.reads:
             case "runs":
-                return self.metrics_of(expand.evaluated_of_rows(self._rows[scale, name]))
+                return self.metrics_of(run.name for row in self._rows[scale, name] for run in row.runs)
             case "every_run":
                 return self.metrics_of(self.trained_at(scale))
             case "retrievals":
@@ -822,7 +776,7 @@ class Plan:
                 projected = self.projected(scale, exhibit)
                 return [] if projected is None else [projected[0].run.name]
         found = [run.name for row in self._rows[scale, exhibit] for one in row.runs for run in members_of(one)]
-        found += [run.name for row in self._subspace_rows(scale, exhibit) for run in row.runs]
+        found += [run.name for row in self._subspace_rows[scale, exhibit] for run in row.runs]
         return list(dict.fromkeys(found))
 
     def _found_positives(self) -> list[Path]:
@@ -843,11 +797,6 @@ class Plan:
         """The folder of published tables."""
         published = self.published_of(exhibit)
         return str(published[0].parent if published else self.config / "published")
-
-    def texts_of(self, exhibit: str) -> dict[str, str]:
-        """What a report says of a table or figure."""
-        spec, paper = self.exhibits[exhibit], self.study_of(exhibit).paper
-        return {"paper": paper, "name": spec.name, "title": spec.title, "caption": spec.caption}
 
     def pictured(self, scale: str, figure: str) -> str | None:
         """The dataset whose photographs a figure shows, if any: that of its runs, or the scale's first."""
@@ -918,10 +867,6 @@ class Plan:
             "subspaces": self.subspaces.numbers_of(self.subspaces_at(scale)),
         }
 
-    def gallery_page(self, scale: str) -> list[Path]:
-        """The page of the gallery of a scale that has one."""
-        return [self.places.page(scale, GALLERY)] if self.gallery(scale) else []
-
     def every_number(self, scale: str) -> list[Path]:
         """Every file of numbers from which a table, figure, claim or page of the scale is made."""
         methods = self.subspaces_at(scale)
@@ -967,8 +912,8 @@ class Plan:
     def pages_of(self, scale: str) -> list[Path]:
         """The pages of the site of the scale, or of its complete form, and its manifest."""
         places = self.places
-        runs = [places.runs_page(scale)] if self.shows_runs(scale) else []
-        return [places.page(scale), places.manifest(scale), *runs]
+        runs = [places.page(scale, "runs/index.html")] if self.shows_runs(scale) else []
+        return [places.page(scale, "index.html"), places.manifest(scale), *runs]
 
     @property
     def targets(self) -> dict[str, list[Path]]:
@@ -989,7 +934,7 @@ class Plan:
             "tables": [exhibits[table] for table in self.tables],
             "figures": [exhibits[figure] for figure in self.figures],
             "latex": [places.document(name)],
-            "claims": [places.claims(name, "html")],
+            "claims": [places.page(name, "claims/claims.html")],
             "page": self.pages_of(name),
             "complete": self.pages_of(self.scale.complete.scale),
         }
@@ -1005,11 +950,6 @@ def short_names(exhibits: Iterable[str]) -> dict[str, str]:
 
 def _as_text(paths: Mapping[str, Path]) -> dict[str, str]:
     return {name: str(path) for name, path in paths.items()}
-
-
-def _environment_mirror() -> Path | None:
-    named = os.environ.get("FIVESENTENCES_MIRROR")
-    return Path(named) if named else None
 
 
 def scale_of(content: Any, path: Path) -> Scale:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fivesentences.scenes.facts import facts_of
 from fivesentences.scenes.mistakes import misremember
-from fivesentences.scenes.narrator import Claim, Fragment, Narrator, join
+from fivesentences.scenes.narrator import Fragment, Narrator, Statement, join
 from fivesentences.scenes.vocabulary import OUTSIDE, PLACE_HEADS
 from fivesentences.scenes.world import Fact, Scene
 
@@ -31,7 +31,7 @@ class Caption:
     """A caption with its claims: tuples in SPICE's raw order, each with the facts that it asserts."""
 
     text: str
-    claims: tuple[Claim, ...]
+    claims: tuple[Statement, ...]
 
     @property
     def tuples(self) -> list[list[str]]:
@@ -88,7 +88,7 @@ def _write(narrator: Narrator, plan: Plan) -> Caption | None:
         unique.setdefault(words, facts)
     # Relations first and objects last, as SPICE's parser lists them.
     ordered = sorted(unique.items(), key=lambda claim: -len(claim[0]))
-    return Caption(text, tuple(Claim(words, facts) for words, facts in ordered))
+    return Caption(text, tuple(Statement(words, facts) for words, facts in ordered))
 
 
 # --- plans: ways to build a caption -----------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _vague(n: Narrator) -> Fragment | None:
     subject = n.thing(group.members[0], 0.1)
     if n.chance(0.5) and group.verb is not None:
         other = n.thing(group.members[1], 0.1)
-        claim = Claim((subject.lemma, other.lemma, "with"), ((subject.means, other.means, "near"),))
+        claim = Statement((subject.lemma, other.lemma, "with"), ((subject.means, other.means, "near"),))
         both = join(subject, n.one_of(("with", "and")), other, Fragment("", (claim,)))
         return join(both, n.place(group, subject)) if n.chance(0.5) else both
     if group.layout in ("flock", "swim", "boat"):
@@ -241,7 +241,7 @@ def _prop_first(n: Narrator) -> Fragment | None:
         return None
     relation = n.one_of(behind)
     prop, other = n.thing(relation.subject), n.thing(relation.object, n.detail * 0.7)
-    claim = Claim((prop.lemma, other.lemma, "behind"), ((prop.means, other.means, "behind"),))
+    claim = Statement((prop.lemma, other.lemma, "behind"), ((prop.means, other.means, "behind"),))
     joined = join(prop, n.one_of(("behind", "in back of")), other, Fragment("", (claim,)))
     return join(f"there {prop.there}", joined) if n.chance(0.6) else joined
 

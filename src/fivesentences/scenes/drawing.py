@@ -13,7 +13,7 @@ from fivesentences.scenes import objects
 from fivesentences.scenes.backdrops import develop, paint_backdrop, weather
 from fivesentences.scenes.creatures import ANIMAL_DRAWERS, HOOFED, SIZE_OF_PERSON, duck, person
 from fivesentences.scenes.pen import PAINT, Colour, Pen, Point, finish, new_paper, shade
-from fivesentences.scenes.world import PEOPLE, Group, Scene, Thing
+from fivesentences.scenes.world import PEOPLE, Cluster, Scene, Thing
 
 SIZES = {None: 1.0, "small": 0.72, "big": 1.3}
 # Distance between neighbours in a group, in units; 0.5 for other kinds.
@@ -38,7 +38,7 @@ def _paint(thing: Thing, scene: Scene) -> Colour:
     return PAINT[thing.colour] if thing.colour is not None else PAINT["gray"]
 
 
-def _draw_group(pen: Pen, scene: Scene, group: Group, rng: np.random.Generator) -> None:
+def _draw_group(pen: Pen, scene: Scene, group: Cluster, rng: np.random.Generator) -> None:
     things = [scene.things[index] for index in group.members]
     painted = [(thing, _paint(thing, scene)) for thing in things]
     if len(painted) == 1:

@@ -16,10 +16,10 @@ from fivesentences.scenes import vocabulary
 from fivesentences.scenes.facts import NUMBERS
 from fivesentences.scenes.sampling import choose
 from fivesentences.scenes.vocabulary import NOUNS, Noun, Phrase, Verb
-from fivesentences.scenes.world import CHILDREN, PEOPLE, Fact, Group, Scene, Thing
+from fivesentences.scenes.world import CHILDREN, PEOPLE, Cluster, Fact, Scene, Thing
 
 
-class Claim(NamedTuple):
+class Statement(NamedTuple):
     """One statement of a caption: a tuple in its own words, and the facts that the tuple asserts."""
 
     words: tuple[str, ...]
@@ -38,7 +38,7 @@ class NounPhrase:
     lemma: str
     means: str
     plural: bool
-    claims: tuple[Claim, ...]
+    claims: tuple[Statement, ...]
     person: bool = False
 
     @property
@@ -57,7 +57,7 @@ class Fragment:
     """Any other piece of a caption, such as a clause or a place, with what it claims."""
 
     text: str
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Statement, ...] = ()
 
 
 def join(*pieces: Fragment | NounPhrase | str) -> Fragment:
@@ -96,13 +96,13 @@ class Narrator:
                 return item
         return items[-1]
 
-    def focus(self) -> Group:
+    def focus(self) -> Cluster:
         """The group that the caption is about: mostly one in the foreground."""
         groups = [group for group in self.scene.groups if group.layout != "prop"]  # every scene has at least one
         weights = np.array([0.35 if group.layout in ("flock", "swim", "boat") else 1.0 for group in groups])
         return groups[int(self.rng.choice(len(groups), p=weights / weights.sum()))]
 
-    def other_than(self, group: Group) -> Group | None:
+    def other_than(self, group: Cluster) -> Cluster | None:
         """Another group that does something; None if there is none."""
         rest = [other for other in self.scene.groups if other is not group and other.layout != "prop"]
         return self.one_of(rest) if rest else None
@@ -120,11 +120,11 @@ class Narrator:
         detail = self.detail if detail is None else detail
         noun = self.weighted(NOUNS[thing.kind])
         plural = thing.count > 1
-        claims = [Claim((noun.word,), ((noun.means,),))]
+        claims = [Statement((noun.word,), ((noun.means,),))]
         adjectives: list[str] = []
 
         def attribute(word: str, fact: str) -> None:
-            claims.append(Claim((noun.word, word), ((noun.means, fact),)))
+            claims.append(Statement((noun.word, word), ((noun.means, fact),)))
             adjectives.append(word)
 
         if thing.size is not None and self.chance(detail * 0.6):
@@ -140,7 +140,7 @@ class Narrator:
             text += self._clothing(thing, noun, claims, detail)
         return NounPhrase(text, noun.word, noun.means, plural, tuple(claims), thing.kind in PEOPLE)
 
-    def _determiner(self, thing: Thing, noun: Noun, claims: list[Claim]) -> str:
+    def _determiner(self, thing: Thing, noun: Noun, claims: list[Statement]) -> str:
         if thing.count == 1:
             return ""
         number = NUMBERS[thing.count]
@@ -155,9 +155,9 @@ class Narrator:
         if chosen.startswith("a "):
             word = chosen.split()[1]  # such as "pair", "few" or "flock"
             fact = {"pair": "two", "couple": "two", "few": "several"}.get(word, "group")
-            claims.append(Claim((noun.word, word), ((noun.means, fact),)))
+            claims.append(Statement((noun.word, word), ((noun.means, fact),)))
         elif chosen != "some":
-            claims.append(Claim((noun.word, chosen), ((noun.means, chosen),)))
+            claims.append(Statement((noun.word, chosen), ((noun.means, chosen),)))
         return chosen
 
     def _colour(self, colour: str) -> str:
@@ -165,53 +165,53 @@ class Narrator:
         weights = np.array([weight for _, weight in words])
         return words[int(self.rng.choice(len(words), p=weights / weights.sum()))][0]
 
-    def _clothing(self, thing: Thing, noun: Noun, claims: list[Claim], detail: float) -> str:
+    def _clothing(self, thing: Thing, noun: Noun, claims: list[Statement], detail: float) -> str:
         text = ""
         who, colour = noun.word, str(thing.colour)
         if self.chance(detail * 0.9):
             word = self._colour(colour)
             if self.chance(0.2):
                 text += f" {self.one_of(('in', 'dressed in', 'wearing'))} {word}"
-                claims.append(Claim((who, word, "in"), ((noun.means, f"wear {colour}"),)))
+                claims.append(Statement((who, word, "in"), ((noun.means, f"wear {colour}"),)))
             else:
                 garment = self.one_of(vocabulary.CLOTHES[thing.kind])
                 how = self.one_of(("in", "in", "wearing"))
                 worn = f"{word} {_plural(garment)}" if thing.count > 1 else _with_article(f"{word} {garment}")
                 text += f" {how} {worn}"
                 relation = "wear" if how == "wearing" else "in"
-                claims.append(Claim((garment,), (("shirt",),)))
-                claims.append(Claim((garment, word), (("shirt", colour),)))
-                claims.append(Claim((who, garment, relation), ((noun.means, "shirt", "wear"),)))
+                claims.append(Statement((garment,), (("shirt",),)))
+                claims.append(Statement((garment, word), (("shirt", colour),)))
+                claims.append(Statement((who, garment, relation), ((noun.means, "shirt", "wear"),)))
         if thing.hat is not None and thing.count == 1 and self.chance(detail * 0.6):
             word, hat = self._colour(thing.hat), self.one_of(vocabulary.HATS)
             text += " and" if text else self.one_of((" in", " wearing", " with"))
             text += f" {_with_article(f'{word} {hat}')}"
-            claims.append(Claim((hat,), (("hat",),)))
-            claims.append(Claim((hat, word), (("hat", thing.hat),)))
-            claims.append(Claim((who, hat, "wear"), ((noun.means, "hat", "wear"),)))
+            claims.append(Statement((hat,), (("hat",),)))
+            claims.append(Statement((hat, word), (("hat", thing.hat),)))
+            claims.append(Statement((who, hat, "wear"), ((noun.means, "hat", "wear"),)))
         return text
 
     # --- clauses ---
 
-    def clause(self, group: Group, form: str, detail: float | None = None) -> tuple[Fragment, NounPhrase]:
+    def clause(self, group: Cluster, form: str, detail: float | None = None) -> tuple[Fragment, NounPhrase]:
         """Who does what, and its subject; ``form`` is ``progressive``, ``present``, ``participle`` or ``relative``."""
         subject = self.thing(group.members[0], detail)
         if group.verb is None:
             action = self.scene.things[group.members[0]].action
             assert action is not None  # whoever does nothing to anything does something alone
             verb = self.weighted(vocabulary.ACTIONS[action])
-            claim = Claim((subject.lemma, verb.base), ((subject.means, verb.means),))
+            claim = Statement((subject.lemma, verb.base), ((subject.means, verb.means),))
             return Fragment(f"{subject.text} {_conjugate(verb, subject, form)}", (*subject.claims, claim)), subject
         verb = self.weighted(vocabulary.RELATIONS[group.verb])
         other = self.thing(group.members[1], None if detail is None else detail * 0.7)
         text = f"{subject.text} {_conjugate(verb, subject, form)} {other.text} {verb.tail}"
         return Fragment(text, (*subject.claims, *other.claims, _doing(subject, verb, other))), subject
 
-    def active(self, group: Group) -> tuple[Fragment, NounPhrase]:
+    def active(self, group: Cluster) -> tuple[Fragment, NounPhrase]:
         """A clause in one of the usual forms, and its subject."""
         return self.clause(group, self.one_of(("progressive", "progressive", "present", "present", "participle")))
 
-    def passive(self, group: Group) -> tuple[Fragment, NounPhrase] | None:
+    def passive(self, group: Cluster) -> tuple[Fragment, NounPhrase] | None:
         """A passive clause and its subject; None where nobody would put it like that."""
         agent = self.thing(group.members[0])
         verbs = [verb for verb in vocabulary.RELATIONS[group.verb] if verb.participle] if group.verb is not None else []
@@ -227,15 +227,15 @@ class Narrator:
 
     def phrase(self, phrase: Phrase, whose: NounPhrase | None = None) -> Fragment:
         """A fixed phrase; it also claims that ``whose`` is there."""
-        claims = [Claim((phrase.noun,), (phrase.means,))]
+        claims = [Statement((phrase.noun,), (phrase.means,))]
         if phrase.attribute is not None and phrase.attribute_means is not None:
-            claims.append(Claim((phrase.noun, phrase.attribute), (phrase.attribute_means,)))
+            claims.append(Statement((phrase.noun, phrase.attribute), (phrase.attribute_means,)))
         if whose is not None:
             there = (whose.means, phrase.means[0], "at")
-            claims.append(Claim((whose.lemma, phrase.noun, phrase.preposition), (there,)))
+            claims.append(Statement((whose.lemma, phrase.noun, phrase.preposition), (there,)))
         return Fragment(phrase.text, tuple(claims))
 
-    def place(self, group: Group, whose: NounPhrase) -> Fragment:
+    def place(self, group: Cluster, whose: NounPhrase) -> Fragment:
         """Where it happens, or nothing; what flies or swims is not "on the floor" or "on a path"."""
         if group.layout in ("flock", "swim", "boat"):
             return self._place_of_water_and_air(group, whose)
@@ -246,29 +246,29 @@ class Narrator:
             return self.phrase(self.one_of(vocabulary.OUTSIDE), whose)
         return self.phrase(self.weighted(phrases), whose)
 
-    def _place_of_water_and_air(self, group: Group, whose: NounPhrase) -> Fragment:
+    def _place_of_water_and_air(self, group: Cluster, whose: NounPhrase) -> Fragment:
         if group.layout == "flock":
             if self.scene.setting == "forest":
                 return Fragment("")
             over = self.one_of(("in the sky", "in the sky", "across the sky", "in the air", "overhead"))
             if not over.endswith("sky"):
                 return Fragment(over)
-            flying = Claim((whose.lemma, "sky", "in"), ((whose.means, "fly"), ("sky",)))
-            return Fragment(over, (Claim(("sky",), (("sky",),)), flying))
+            flying = Statement((whose.lemma, "sky", "in"), ((whose.means, "fly"), ("sky",)))
+            return Fragment(over, (Statement(("sky",), (("sky",),)), flying))
         large, name = ("sea", "ocean") if self.scene.setting == "beach" else ("lake", "water")
         word = self.one_of(("water", large, name))
         if self.scene.setting not in ("beach", "lake"):  # the place itself was mistaken
             return Fragment("")
         means = "sea" if word == "ocean" else word
-        on_it = Claim((whose.lemma, word, "on"), ((whose.means, means, "at"),))
-        return Fragment(f"on the {word}", (Claim((word,), ((means,),)), on_it))
+        on_it = Statement((whose.lemma, word, "on"), ((whose.means, means, "at"),))
+        return Fragment(f"on the {word}", (Statement((word,), ((means,),)), on_it))
 
     def sky(self) -> Fragment:
         """A phrase for the sky, or nothing."""
         phrases = vocabulary.SKY_PHRASES[self.scene.sky]
         return self.phrase(self.weighted(phrases)) if phrases else Fragment("")
 
-    def beside(self, group: Group, whose: NounPhrase) -> Fragment | None:
+    def beside(self, group: Cluster, whose: NounPhrase) -> Fragment | None:
         """A neighbour in the picture: something farther back, or who else is there; None if there is none."""
         actor = group.members[0] if whose.means in _kinds(self.scene.things[group.members[0]]) else group.members[-1]
         related = [
@@ -282,7 +282,7 @@ class Narrator:
         other = self.thing(relation.object, self.detail * 0.6)
         word = "in front of" if relation.verb == "in front of" and self.chance(0.8) else self.one_of(vocabulary.NEAR)
         means = "in front of" if word == "in front of" else "near"
-        claim = Claim((whose.lemma, other.lemma, word), ((whose.means, other.means, means),))
+        claim = Statement((whose.lemma, other.lemma, word), ((whose.means, other.means, means),))
         return Fragment(f"{word} {other.text}", (*other.claims, claim))
 
     def background(self) -> Fragment | None:
@@ -298,9 +298,9 @@ class Narrator:
                 (f"with {prop.text} in the distance", (prop.lemma, "distance", "in")),
             )
         )
-        return Fragment(text, (*prop.claims, Claim(words, ((prop.means,),))))
+        return Fragment(text, (*prop.claims, Statement(words, ((prop.means,),))))
 
-    def around(self, group: Group, whose: NounPhrase, place: float) -> list[Fragment]:
+    def around(self, group: Cluster, whose: NounPhrase, place: float) -> list[Fragment]:
         """Phrases that follow the clause: neighbours, place (with the given probability), weather, in any mixture."""
         fragments: list[Fragment] = []
         if self.chance(0.25 + 0.2 * self.detail):
@@ -318,9 +318,9 @@ class Narrator:
         return fragments
 
 
-def _doing(subject: NounPhrase, verb: Verb, other: NounPhrase) -> Claim:
+def _doing(subject: NounPhrase, verb: Verb, other: NounPhrase) -> Statement:
     lemma = f"{verb.base} {verb.tail}".strip()
-    return Claim((subject.lemma, other.lemma, lemma), ((subject.means, other.means, verb.means),))
+    return Statement((subject.lemma, other.lemma, lemma), ((subject.means, other.means, verb.means),))
 
 
 def _conjugate(verb: Verb, subject: NounPhrase, form: str) -> str:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from fivesentences.scenes import world
-from fivesentences.scenes.world import CHILDREN, MEN_AND_WOMEN, PEOPLE, SETTINGS, Group, Relation, Scene, Thing
+from fivesentences.scenes.world import CHILDREN, MEN_AND_WOMEN, PEOPLE, SETTINGS, Cluster, Relation, Scene, Thing
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class _Builder:
         self.rng, self.setting = rng, setting
         self.things: list[Thing] = []
         self.relations: list[Relation] = []
-        self.groups: list[Group] = []
+        self.groups: list[Cluster] = []
         self.front: list[int] = []  # indices of those who act in the foreground, in the order of their placement
 
     def thing(self, kind: str, action: str | None, count: int = 1) -> int:
@@ -191,7 +191,7 @@ class _Builder:
             for other in self.front:
                 self.relations.append(Relation(subject, "near", other))
             self.front.append(subject)
-        self.groups.append(Group(pattern.layout, tuple(members), pattern.verb, x, ground, scale, flip))
+        self.groups.append(Cluster(pattern.layout, tuple(members), pattern.verb, x, ground, scale, flip))
 
     def place_props(self, n: int) -> None:
         rng = self.rng
@@ -216,7 +216,7 @@ class _Builder:
                     self.relations.append(Relation(subject, "in front of" if close else "near", prop))
                     if close:
                         self.relations.append(Relation(prop, "behind", subject))
-            self.groups.insert(0, Group("prop", (prop,), None, x, ground, scale, bool(rng.random() < 0.5)))
+            self.groups.insert(0, Cluster("prop", (prop,), None, x, ground, scale, bool(rng.random() < 0.5)))
 
     def _x_of(self, subject: int) -> float:
         return next(group.x for group in self.groups if subject in group.members)

@@ -153,7 +153,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Group:
+class Cluster:
     """Things that belong together in one part of the picture.
 
     ``layout`` names the arrangement of the members; ``members[0]`` is the one who acts. ``x`` (0 left, 1 right),
@@ -178,5 +178,5 @@ class Scene:
     sky: str
     things: tuple[Thing, ...]
     relations: tuple[Relation, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Cluster, ...]
     seed: int

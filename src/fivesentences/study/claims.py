@@ -20,21 +20,28 @@ class Printed(Strict):
     With ``a`` alone it is that cell, with ``b`` it is a - b, with ``c`` and ``d`` besides it is (a - b) - (c - d).
     """
 
-    of: str = Field(description="what it was measured on, in words")
-    size: float = Field(description="as printed, or as it follows from what is printed")
-    table: Name | None = Field(
-        default=None, description="file name, without the suffix, in config/published; null: it stands in the text"
-    )
-    metric: str = Field(default="", description="column; Rsum is summed where the table prints recalls only")
+    of: str
+    """What it was measured on, in words."""
+    size: float
+    """As printed, or as it follows from what is printed."""
+    table: Name | None = None
+    """File name, without the suffix, in config/published; null: it stands in the text."""
+    metric: str = ""
+    """Column; Rsum is summed where the table prints recalls only."""
     direction: Literal["", "i2t", "t2i", "avg"] = ""
-    a: str | None = Field(default=None, description="row, as `published` of a study names it")
+    a: str | None = None
+    """Row, as `published` of a study names it."""
     b: str | None = None
     c: str | None = None
     d: str | None = None
-    than_table: Name | None = Field(default=None, description="of c and d; null: the same")
-    b_table: Name | None = Field(default=None, description="of b; null: that of a")
-    b_metric: str | None = Field(default=None, description="of b; null: that of a")
-    b_direction: Literal["", "i2t", "t2i", "avg"] | None = Field(default=None, description="of b; null: that of a")
+    than_table: Name | None = None
+    """Of c and d; null: the same."""
+    b_table: Name | None = None
+    """Of b; null: that of a."""
+    b_metric: str | None = None
+    """Of b; null: that of a."""
+    b_direction: Literal["", "i2t", "t2i", "avg"] | None = None
+    """Of b; null: that of a."""
 
     @model_validator(mode="after")
     def _cells_are_complete(self) -> Printed:
@@ -53,7 +60,8 @@ class Than(Strict):
     epochs: Count | None = None
     role: Name | None = None
     model: Name | None = None
-    features: Name | None = Field(default=None, description="of the scale's further_features; null: its own")
+    features: Name | None = None
+    """Of the scale's further_features; null: its own."""
 
     @model_validator(mode="after")
     def _something_differs(self) -> Than:
@@ -65,22 +73,22 @@ class Than(Strict):
 class Test(Strict):
     """How a statement is tested."""
 
-    expect: Expect = Field(
-        default="more",
-        description="of a - b, or of the value: more than zero; less; the same but for less than `smallest`; not less "
-        "by more than that",
-    )
-    smallest: float | None = Field(
-        default=None, gt=0, description="the smallest effect that counts; null: half a percent of the metric's range"
-    )
+    expect: Expect = "more"
+    """Of a - b, or of the value: more than zero; less; the same but for less than `smallest`; not less by more than
+    that."""
+    smallest: float | None = Field(default=None, gt=0)
+    """The smallest effect that counts; null: half a percent of the metric's range."""
 
 
 class OfRuns(Test):
     """Which runs are looked at, and by which metric."""
 
-    role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
-    model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
-    fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
+    role: Name | None = None
+    """What the dataset plays; null: every dataset."""
+    model: Name | list[Name] | None = None
+    """null: every model that the scale trains."""
+    fraction: Fraction | list[Fraction] | None = None
+    """null: every one."""
     captions_per_image: Captions | list[Captions] | None = "all"
     epochs: Count | list[Count] | None = None
     measure: ColumnSpec
@@ -91,14 +99,18 @@ class RunsTest(OfRuns):
     """Runs of two losses, paired by seed and test image; or one loss read in two ways, or by two metrics."""
 
     kind: Literal["runs"]
-    a: Name | list[Name] = Field(description="losses; each is a test of its own")
-    b: Name | list[Name] | None = Field(
-        default=None, description="as many losses as a, or one for all; null: the same, read otherwise"
-    )
-    features: Name | None = Field(default=None, description="of the scale's further_features; null: any")
-    against: ColumnSpec | None = Field(default=None, description="the metric of b; null: that of a")
-    b_inference: Inference | None = Field(default=None, description="null: that of a")
-    than: Than | None = Field(default=None, description="the effect is larger than the same effect there")
+    a: Name | list[Name]
+    """Losses; each is a test of its own."""
+    b: Name | list[Name] | None = None
+    """As many losses as a, or one for all; null: the same, read otherwise."""
+    features: Name | None = None
+    """Of the scale's further_features; null: any."""
+    against: ColumnSpec | None = None
+    """The metric of b; null: that of a."""
+    b_inference: Inference | None = None
+    """null: that of a."""
+    than: Than | None = None
+    """The effect is larger than the same effect there."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The losses of both sides of each test."""
@@ -125,7 +137,8 @@ class LevelTest(OfRuns):
 
     kind: Literal["level"]
     loss: Name | list[Name]
-    level: float = Field(description="the value is expected to be more, or less, than that")
+    level: float
+    """The value is expected to be more, or less, than that."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The loss of each test, twice, as ``RunsTest.pairs``."""
@@ -143,12 +156,16 @@ class MethodsTest(Test):
     """
 
     kind: Literal["methods"]
-    role: Name | list[Name] | None = Field(default=None, description="what documents play; null: all of the scale's")
+    role: Name | list[Name] | None = None
+    """What documents play; null: all of the scale's."""
     a: Name | list[Name]
-    b: Name | list[Name] | None = Field(default=None, description="null: the same method, read otherwise")
+    b: Name | list[Name] | None = None
+    """null: the same method, read otherwise."""
     direction: Direction | Literal["mean"] = "mean"
-    b_direction: Direction | Literal["mean"] | None = Field(default=None, description="of b; null: that of a")
-    b_role: Name | None = Field(default=None, description="what the documents of b play; null: those of a")
+    b_direction: Direction | Literal["mean"] | None = None
+    """Of b; null: that of a."""
+    b_role: Name | None = None
+    """What the documents of b play; null: those of a."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The methods of both sides of each test."""
@@ -170,7 +187,8 @@ class RanksTest(Test):
     kind: Literal["ranks"]
     x: ColumnSpec
     y: ColumnSpec
-    level: float = Field(ge=-1, le=1, description="the correlation is expected to be more, or less, than that")
+    level: float = Field(ge=-1, le=1)
+    """The correlation is expected to be more, or less, than that."""
 
 
 class JudgesTest(Test):
@@ -178,8 +196,10 @@ class JudgesTest(Test):
 
     kind: Literal["judges"]
     a: PhiName
-    b: PhiName | None = Field(default=None, description="null: no other; the correlation itself is tested")
-    pairs: Literal["all", "other"] = Field(description="of captions with images: all, or those with other images")
+    b: PhiName | None = None
+    """null: no other; the correlation itself is tested."""
+    pairs: Literal["all", "other"]
+    """Of captions with images: all, or those with other images."""
 
 
 class FoundTest(Test):
@@ -200,18 +220,24 @@ class Claim(Strict):
     """One statement that can be checked."""
 
     name: Name
-    claim: str = Field(description="the statement in our words")
-    where: str = Field(description="section, table or figure in print")
-    note: str = Field(default="", description="what a reader should know, such as a misprint")
-    main: bool = Field(default=False, description="one of the few that a reader sees first")
-    printed: list[Printed] = Field(default=[], description="sizes in print; none where the paper has no number")
+    claim: str
+    """The statement in our words."""
+    where: str
+    """Section, table or figure in print."""
+    note: str = ""
+    """What a reader should know, such as a misprint."""
+    main: bool = False
+    """One of the few that a reader sees first."""
+    printed: list[Printed] = Field(default=[])
+    """Sizes in print; none where the paper has no number."""
     test: AnyTest
 
 
 class Claims(Strict):
     """The statements of one paper."""
 
-    study: Name = Field(description="of config/studies; its names of losses and methods are used here")
+    study: Name
+    """Of config/studies; its names of losses and methods are used here."""
     claims: list[Claim] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -222,17 +248,7 @@ class Claims(Strict):
                 raise ValueError(f"two claims are named '{name}'; rename one")
         return self
 
-    def losses(self) -> set[str]:
-        """Names of all losses in its tests."""
-        tests = (one.test for one in self.claims)
-        return {
-            name for test in tests if isinstance(test, RunsTest | LevelTest) for pair in test.pairs() for name in pair
-        }
-
-    def methods(self) -> set[str]:
-        """Names of all methods of category retrieval in its tests."""
-        return self._named(MethodsTest)
-
-    def _named(self, *kinds: type[RunsTest | LevelTest | MethodsTest]) -> set[str]:
+    def names(self, *kinds: type[RunsTest | LevelTest | MethodsTest]) -> set[str]:
+        """Names of all losses, or methods, in its tests of some kinds."""
         tests = (one.test for one in self.claims if isinstance(one.test, kinds))
         return {name for test in tests for pair in test.pairs() for name in pair}

@@ -65,59 +65,55 @@ Source = Literal[
 Summed = Literal["Rsum", "Nsum", "Nsum_own_removed", "ASP_i2t", "ASP_t2i"]
 
 
-def check_one_row(row: Strict, keys: tuple[str, ...], published: str | None) -> None:
-    """Refuse a row that names one published row but is multiplied out.
+class PublishedRow(Strict):
+    """A row that may stand for a row of a published table; it is then one row."""
 
-    Raises:
-        ValueError: Which key is a list.
-    """
-    many = [key for key in keys if isinstance(getattr(row, key), list)]
-    if published is not None and many:
-        raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
+    published: str | None = None
+    """Value of the column `row` in the published CSV."""
+
+    @model_validator(mode="after")
+    def _is_one_row(self) -> Self:
+        many = [key for key in type(self).model_fields if isinstance(getattr(self, key), list)]
+        if self.published is not None and many:
+            raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
+        return self
 
 
 class SettingSpec(Strict):
     """What is trained, apart from its loss, and how: one setting, or several, where a key is a list."""
 
     role: Name
-    features: Name | list[Name | None] | None = Field(
-        default=None, description="one of the scale's further_features; null: the scale's own"
-    )
-    model: Name | list[Name] = Field(default="vsepp", description="a model or ensemble of the study, or a known model")
+    features: Name | list[Name | None] | None = None
+    """One of the scale's further_features; null: the scale's own."""
+    model: Name | list[Name] = "vsepp"
+    """A model or ensemble of the study, or a known model."""
     fraction: Fraction | list[Fraction] = 1.0
-    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
-        default=None, description="only the first so many captions of each training image; null: all"
-    )
-    epochs: Count | list[Count] | None = Field(default=None, description="of training; null: as the scale says")
-    one_caption_per_image: bool | list[bool] | None = Field(
-        default=None, description="whether no batch holds two captions of an image; null: as the scale says"
-    )
+    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = None
+    """Only the first so many captions of each training image; null: all."""
+    epochs: Count | list[Count] | None = None
+    """Of training; null: as the scale says."""
+    one_caption_per_image: bool | list[bool] | None = None
+    """Whether no batch holds two captions of an image; null: as the scale says."""
 
 
 SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
 AXES = (*SETTINGS, "loss", "inference", "folds")
 
 
-class RowSpec(SettingSpec):
+class RowSpec(SettingSpec, PublishedRow):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
     The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
     inference, folds.
     """
 
-    loss: Name | list[Name] | None = Field(default=None, description="null only for encoders, which are not trained")
-    inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
-    folds: ReadFolds | list[ReadFolds | None] | None = Field(
-        default=None,
-        description="into how many equal galleries the test split is cut in file order; numbers are means over them. "
-        "MS-COCO 1K has 5, or is the first of 5; null: the whole split is one gallery",
-    )
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
-
-    @model_validator(mode="after")
-    def _one_published_row(self) -> Self:
-        check_one_row(self, tuple(type(self).model_fields), self.published)
-        return self
+    loss: Name | list[Name] | None = None
+    """Null only for encoders, which are not trained."""
+    inference: Inference | list[Inference] = "naive"
+    """How a run's similarity is read."""
+    folds: ReadFolds | list[ReadFolds | None] | None = None
+    """Into how many equal galleries the test split is cut in file order; numbers are means over them. MS-COCO 1K has 5,
+    or is the first of 5; null: the whole split is one gallery."""
 
 
 class OtherSide(Strict):
@@ -138,10 +134,14 @@ class ContrastSpec(SettingSpec):
     say holds for both sides, except where ``against`` says otherwise of the second.
     """
 
-    a: Name | list[Name] = Field(description="the loss of the first side; the difference is a - b")
-    b: Name | None = Field(default=None, description="the loss of the second side; null: that of the first")
-    against: OtherSide = Field(default=OtherSide(), description="what the second side has besides another loss")
-    question: str = Field(default="", description="short words on what the difference tells")
+    a: Name | list[Name]
+    """The loss of the first side; the difference is a - b."""
+    b: Name | None = None
+    """The loss of the second side; null: that of the first."""
+    against: OtherSide = OtherSide()
+    """What the second side has besides another loss."""
+    question: str = ""
+    """Short words on what the difference tells."""
 
     def pairs(self) -> list[tuple[RowSpec, RowSpec]]:
         """Both sides of each contrast, each a single row."""
@@ -168,14 +168,16 @@ class ColumnSpec(Strict):
     direction: Direction | None = None
     formula: Variant = "released"
     ground_truth: Literal["kept", "removed"] = "kept"
-    m: int = Field(default=0, ge=0, description="SR@k: how many items are relevant; 0 for every other metric")
-    style: Literal["", "recall", "vse_recall"] = Field(default="", description="SR@k: share found, or any found")
-    phi: EvaluationPhi | None = Field(default=None, description="of semantic metrics; null: the scale's evaluation_phi")
-    ties: Literal["index", "average"] = Field(default="index", description="ASP: ranks of equal phi or similarity")
-    published: str | Literal[False] | None = Field(
-        default=None,
-        description="name of the column in the published CSV, if not the metric's; false: the paper has no such column",
-    )
+    m: int = Field(default=0, ge=0)
+    """SR@k: how many items are relevant; 0 for every other metric."""
+    style: Literal["", "recall", "vse_recall"] = ""
+    """SR@k: share found, or any found."""
+    phi: EvaluationPhi | None = None
+    """Of semantic metrics; null: the scale's evaluation_phi."""
+    ties: Literal["index", "average"] = "index"
+    """ASP: ranks of equal phi or similarity."""
+    published: str | Literal[False] | None = None
+    """Name of the column in the published CSV, if not the metric's; false: the paper has no such column."""
 
     @model_validator(mode="after")
     def _semantic_recall_is_complete(self) -> Self:
@@ -195,24 +197,19 @@ class ColumnSpec(Strict):
         return metric_of(self.metric).formulas
 
 
-class SubspaceRowSpec(Strict):
+class SubspaceRowSpec(PublishedRow):
     """One row of a table or figure of category retrieval, or several: lists are multiplied out, the last key fastest.
 
     The order of the keys is division, method, selection.
     """
 
     role: Name
-    division: Name | list[Name] = Field(default="printed", description="of the documents, as a scale names them")
-    method: Name | list[Name] = Field(description="a method of the study")
-    selection: Selection | list[Selection] = Field(
-        default="map", description="which epoch's weights; a method without epochs has only the last"
-    )
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
-
-    @model_validator(mode="after")
-    def _one_published_row(self) -> Self:
-        check_one_row(self, ("division", "method", "selection"), self.published)
-        return self
+    division: Name | list[Name] = "printed"
+    """Of the documents, as a scale names them."""
+    method: Name | list[Name]
+    """A method of the study."""
+    selection: Selection | list[Selection] = "map"
+    """Which epoch's weights; a method without epochs has only the last."""
 
 
 class SubspaceContrastSpec(Strict):
@@ -223,11 +220,15 @@ class SubspaceContrastSpec(Strict):
 
     role: Name
     division: Name | list[Name] = "printed"
-    a: Name | list[Name] = Field(description="the method of the first side; the difference is a - b")
-    b: Name = Field(description="the method of the second side")
+    a: Name | list[Name]
+    """The method of the first side; the difference is a - b."""
+    b: Name
+    """The method of the second side."""
     selection: Selection | list[Selection] = "map"
-    against: Selection | None = Field(default=None, description="the selection of the second side; null: the same")
-    question: str = Field(default="", description="short words on what the difference tells")
+    against: Selection | None = None
+    """The selection of the second side; null: the same."""
+    question: str = ""
+    """Short words on what the difference tells."""
 
     def pairs(self) -> list[tuple[SubspaceRowSpec, SubspaceRowSpec]]:
         """Both sides of each contrast, each a single row."""
@@ -260,11 +261,9 @@ OTHER_IMAGES: Pairs = "other"  # how the evaluation names pairs of a caption wit
 class SubspaceMeasure(Strict):
     """A metric of category retrieval and its direction."""
 
-    metric: SubspaceMetric = Field(
-        default="mAP",
-        description="over the whole ranking; over the first 100, divided by the relevant ones among them, or by "
-        "(possible) those that could be there; over the first R, of R relevant ones",
-    )
+    metric: SubspaceMetric = "mAP"
+    """Over the whole ranking; over the first 100, divided by the relevant ones among them, or by (possible) those that
+    could be there; over the first R, of R relevant ones."""
     direction: Side = "mean"
 
     @property
@@ -276,10 +275,10 @@ class SubspaceMeasure(Strict):
 class PublishedSubspaces(Strict):
     """How published numbers were measured; a difference is shown only where documents and division are the same."""
 
-    documents: dict[Name, Name] = Field(
-        description="for each role, the name that a scale gives to documents with the paper's own data and features"
-    )
-    features: str | dict[Name, str] = Field(description="in words; or for each role")
+    documents: dict[Name, Name]
+    """For each role, the name that a scale gives to documents with the paper's own data and features."""
+    features: str | dict[Name, str]
+    """In words; or for each role."""
     division: Name = "printed"
 
     def is_that_of(self, role: str, documents: str | None, division: str) -> bool:
@@ -294,15 +293,14 @@ class PublishedSubspaces(Strict):
 class PublishedSetting(Strict):
     """How the published numbers were measured; a difference is shown only where a run was measured in the same way."""
 
-    dataset: Name | dict[Name, Name] = Field(description="or one dataset for each role")
-    features: str | dict[Name, str] = Field(description="or one for each role, or for what rows name as features")
-    phi: EvaluationPhi | list[EvaluationPhi] | None = Field(
-        default=None, description="null if no published metric is semantic; a list if its columns have several"
-    )
-    images: int | dict[Name, int] | None = Field(
-        default=None,
-        description="images of the test gallery, or one number for each role; of its folds as `coco_folds`",
-    )
+    dataset: Name | dict[Name, Name]
+    """Or one dataset for each role."""
+    features: str | dict[Name, str]
+    """Or one for each role, or for what rows name as features."""
+    phi: EvaluationPhi | list[EvaluationPhi] | None = None
+    """Null if no published metric is semantic; a list if its columns have several."""
+    images: int | dict[Name, int] | None = None
+    """Images of the test gallery, or one number for each role; of its folds as `coco_folds`."""
 
     def of_role(self, key: Literal["dataset", "images"], role: str) -> Any:
         """The dataset or the number of images of a role; None if the paper has none."""
@@ -355,14 +353,17 @@ class Exhibit(Strict):
     takes_encoders: ClassVar[bool] = False
     shows_photographs: ClassVar[bool] = False
 
-    name: Name = Field(description="file name of the table or figure, and its target on the command line")
+    name: Name
+    """File name of the table or figure, and its target on the command line."""
     title: str
     caption: str
-    notes: list[str] = Field(default=[], description="sentences below it, such as errata of the paper")
+    notes: list[str] = Field(default=[])
+    """Sentences below it, such as errata of the paper."""
 
     def row_specs(self) -> list[RowSpec]:
         """The rows of runs that it shows, and both sides of its contrasts; none if it shows every run of a scale."""
-        return [*self._found("rows", RowSpec), *rows_of_contrasts(self.contrast_specs())]
+        sides = dict.fromkeys(row for contrast in self.contrast_specs() for pair in contrast.pairs() for row in pair)
+        return [*self._found("rows", RowSpec), *sides]
 
     def contrast_specs(self) -> list[ContrastSpec]:
         """The contrasts of runs whose paired differences it shows."""
@@ -430,14 +431,13 @@ class RunTable(TableSpec):
     kind: Literal["runs"]
     rows: list[RowSpec] = Field(min_length=1)
     columns: list[ColumnSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
-    published_rows: Literal["rows", "columns"] = Field(
-        default="rows", description="columns: the published rows are our columns, and the published methods our rows"
-    )
+    published: Name | None = None
+    """File in config/published, without .csv."""
+    published_rows: Literal["rows", "columns"] = "rows"
+    """columns: the published rows are our columns, and the published methods our rows."""
     published_setting: PublishedSetting | None = None
-    also_published: list[str | AlsoPublished] = Field(
-        default=[], description="published rows shown without a row of ours"
-    )
+    also_published: list[str | AlsoPublished] = Field(default=[])
+    """Published rows shown without a row of ours."""
 
 
 class PairedTable(TableSpec):
@@ -447,17 +447,15 @@ class PairedTable(TableSpec):
 
     kind: Literal["paired"]
     contrasts: list[ContrastSpec] = Field(min_length=1)
-    measures: list[Summed] = Field(
-        default=["Rsum", "Nsum", "Nsum_own_removed"], min_length=1, description="one line each, below one another"
-    )
+    measures: list[Summed] = Field(default=["Rsum", "Nsum", "Nsum_own_removed"], min_length=1)
+    """One line each, below one another."""
 
 
-class AgreementRowSpec(Strict):
+class AgreementRowSpec(PublishedRow):
     """One row: a phi, with or without a caption among its own references."""
 
     phi: PhiName
     references: References = "kept"
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
 
 class AgreementColumnSpec(Strict):
@@ -482,7 +480,8 @@ class AgreementTable(TableSpec):
     kind: Literal["agreement"]
     rows: list[AgreementRowSpec] = Field(min_length=1)
     columns: list[AgreementColumnSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
+    published: Name | None = None
+    """File in config/published, without .csv."""
     published_setting: AgreementSetting | None = None
 
     def judged(self) -> list[tuple[PhiName, References]]:
@@ -501,13 +500,13 @@ class MarginsTable(TableSpec):
     reads: ClassVar[Source] = "margins"
 
     kind: Literal["margins"]
-    fractions: list[Fraction] = Field(min_length=1, description="of the training captions of every dataset")
-    losses: list[Name] = Field(min_length=1, description="of the study, with adaptive margins")
-    rows: list[RowSpec] = Field(
-        default=[],
-        description="runs with these losses, of one model, whose hinges are counted; margins whose negatives are not "
-        "random are those of the longest of them",
-    )
+    fractions: list[Fraction] = Field(min_length=1)
+    """Of the training captions of every dataset."""
+    losses: list[Name] = Field(min_length=1)
+    """Of the study, with adaptive margins."""
+    rows: list[RowSpec] = Field(default=[])
+    """Runs with these losses, of one model, whose hinges are counted; margins whose negatives are not random are those
+    of the longest of them."""
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
         """Every fraction with every loss."""
@@ -529,14 +528,12 @@ class MarginsTable(TableSpec):
         return self
 
 
-class SplitsRowSpec(Strict):
+class SplitsRowSpec(PublishedRow):
     """One row: the dataset that plays a role."""
 
     role: Name
-    folds: Folds | None = Field(
-        default=None, description="into how many equal galleries the test split is cut; the numbers are those of one"
-    )
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
+    folds: Folds | None = None
+    """Into how many equal galleries the test split is cut; the numbers are those of one."""
 
 
 class SplitsTable(TableSpec):
@@ -549,7 +546,8 @@ class SplitsTable(TableSpec):
 
     kind: Literal["splits"]
     rows: list[SplitsRowSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
+    published: Name | None = None
+    """File in config/published, without .csv."""
 
     def roles(self) -> list[Name]:
         """The roles of its rows."""
@@ -564,12 +562,11 @@ class SubspaceTable(TableSpec):
     kind: Literal["subspaces"]
     rows: list[SubspaceRowSpec] = Field(min_length=1)
     columns: list[SubspaceMeasure] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
+    published: Name | None = None
+    """File in config/published, without .csv."""
     published_setting: PublishedSubspaces | None = None
-    also_published: list[str] = Field(
-        default=[],
-        description="numbers of published rows shown without a row of ours, below rows with published values",
-    )
+    also_published: list[str] = Field(default=[])
+    """Numbers of published rows shown without a row of ours, below rows with published values."""
 
 
 class SubspaceContrastTable(TableSpec):
@@ -579,9 +576,8 @@ class SubspaceContrastTable(TableSpec):
 
     kind: Literal["subspace_contrasts"]
     contrasts: list[SubspaceContrastSpec] = Field(min_length=1)
-    measures: list[SubspaceMeasure] = Field(
-        default=[SubspaceMeasure()], min_length=1, description="one line each, below one another"
-    )
+    measures: list[SubspaceMeasure] = Field(default=[SubspaceMeasure()], min_length=1)
+    """One line each, below one another."""
 
 
 MOST_LINES = 7  # that a figure can tell apart by their colours
@@ -590,8 +586,10 @@ MOST_LINES = 7  # that a figure can tell apart by their colours
 class ActivationCurve(Strict):
     """One schedule."""
 
-    start: Share = Field(description="fₐ: the share of the epochs at which the schedule is half active")
-    steepness: Positive = Field(description="k, per epoch")
+    start: Share
+    """fₐ: the share of the epochs at which the schedule is half active."""
+    steepness: Positive
+    """K, per epoch."""
 
 
 class ActivationFigure(FigureSpec):
@@ -600,7 +598,8 @@ class ActivationFigure(FigureSpec):
     reads: ClassVar[Source] = "nothing"
 
     kind: Literal["activation"]
-    epochs: Count = Field(default=50, description="n_e: of the whole training")
+    epochs: Count = 50
+    """n_e: of the whole training."""
     curves: list[ActivationCurve] = Field(min_length=1, max_length=MOST_LINES)
 
 
@@ -650,7 +649,8 @@ class FoundPositivesFigure(PhiFigure):
     reads: ClassVar[Source] = "found_positives"
 
     kind: Literal["found_positives"]
-    published: Name | None = Field(default=None, description="table with the columns found and searched, by judge")
+    published: Name | None = None
+    """Table with the columns found and searched, by judge."""
 
 
 class RunsFigure(FigureSpec):
@@ -677,11 +677,12 @@ class CurvesFigure(RunsFigure):
     """
 
     kind: Literal["curves"]
-    over: Over = Field(description="which setting of the rows the lines go over")
-    columns: list[ColumnSpec] = Field(min_length=1, description="the metrics: one panel, or pair of panels, each")
-    relative_to: Name | None = Field(
-        default=None, description="a loss of its rows: differences to it, paired by seed, stand in a second panel"
-    )
+    over: Over
+    """Which setting of the rows the lines go over."""
+    columns: list[ColumnSpec] = Field(min_length=1)
+    """The metrics: one panel, or pair of panels, each."""
+    relative_to: Name | None = None
+    """A loss of its rows: differences to it, paired by seed, stand in a second panel."""
 
     @model_validator(mode="after")
     def _each_point_once(self) -> Self:
@@ -713,9 +714,11 @@ class FrontFigure(RunsFigure):
     """
 
     kind: Literal["front"]
-    rows: list[RowSpec] = Field(min_length=1, description="they differ in loss (and model, which has its own panels)")
+    rows: list[RowSpec] = Field(min_length=1)
+    """They differ in loss (and model, which has its own panels)."""
     x: ColumnSpec
-    y: list[ColumnSpec] = Field(min_length=1, description="one panel each")
+    y: list[ColumnSpec] = Field(min_length=1)
+    """One panel each."""
 
     def metrics(self) -> list[ColumnSpec]:
         """Its metrics."""
@@ -765,7 +768,8 @@ class RetrievalsFigure(RunsFigure):
     kind: Literal["retrievals"]
     k: int = Field(default=5, ge=1, le=10)
     directions: list[Direction] = Field(default=["i2t", "t2i"], min_length=1)
-    queries: int = Field(default=1, ge=1, le=5, description="of each direction and outcome (found by both, by neither)")
+    queries: int = Field(default=1, ge=1, le=5)
+    """Of each direction and outcome (found by both, by neither)."""
 
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> Self:
@@ -790,10 +794,10 @@ class ForestFigure(FigureSpec):
 
     kind: Literal["forest"]
     contrasts: list[ContrastSpec] = Field(min_length=1)
-    measures: list[Summed] = Field(default=["Rsum", "Nsum"], min_length=1, max_length=3, description="a panel each")
-    equivalent_within: dict[Summed, Positive] = Field(
-        default={}, description="half the width of a grey band around zero, in points of the metric"
-    )
+    measures: list[Summed] = Field(default=["Rsum", "Nsum"], min_length=1, max_length=3)
+    """A panel each."""
+    equivalent_within: dict[Summed, Positive] = Field(default={})
+    """Half the width of a grey band around zero, in points of the metric."""
 
 
 class MarginsFigure(FigureSpec):
@@ -802,13 +806,12 @@ class MarginsFigure(FigureSpec):
     reads: ClassVar[Source] = "margins"
 
     kind: Literal["margins"]
-    fractions: list[Fraction] = Field(min_length=1, description="of the training captions of every dataset")
-    losses: list[Name] = Field(
-        min_length=1,
-        max_length=MOST_LINES,
-        description="of the study, with adaptive margins and random negatives: their margins",
-    )
-    shares: list[Name] = Field(default=[], description="likewise: what the variance is made of; none: of `losses`")
+    fractions: list[Fraction] = Field(min_length=1)
+    """Of the training captions of every dataset."""
+    losses: list[Name] = Field(min_length=1, max_length=MOST_LINES)
+    """Of the study, with adaptive margins and random negatives: their margins."""
+    shares: list[Name] = Field(default=[])
+    """likewise: what the variance is made of; none: of `losses`."""
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
         """Every fraction with every loss."""
@@ -857,17 +860,10 @@ class SubspaceFigure(SubspaceRowsFigure):
     reads: ClassVar[Source] = "subspace_projection"
 
     kind: Literal["subspace"]
-    published: Name | None = Field(
-        default=None,
-        description="file in config/published, without .csv, of margins at the last epoch; its rows are named "
-        "anchor-negative",
-    )
-    at: list[Share] = Field(
-        default=[0.0, 0.4, 1.0],
-        min_length=1,
-        max_length=4,
-        description="shares of the training: the recorded epochs next to them are shown",
-    )
+    published: Name | None = None
+    """File in config/published, without .csv, of margins at the last epoch; its rows are named anchor-negative."""
+    at: list[Share] = Field(default=[0.0, 0.4, 1.0], min_length=1, max_length=4)
+    """Shares of the training: the recorded epochs next to them are shown."""
 
 
 class GallerySpec(Exhibit):
@@ -880,21 +876,23 @@ class GallerySpec(Exhibit):
     takes_encoders: ClassVar[bool] = True
     shows_photographs: ClassVar[bool] = True
 
-    name: Name = Field(default="gallery", description="by which `only` of a scale keeps it")
+    name: Name = "gallery"
+    """By which `only` of a scale keeps it."""
     title: str = "Gallery"
     caption: str = ""
-    rows: list[RowSpec] = Field(
-        min_length=1,
-        description="the models, in the order of the page; of those that the scale trains, the ones on the dataset of "
-        "the first that has photographs",
-    )
-    contrasts: list[ContrastSpec] = Field(
-        default=[], description="two of them each, such as a loss and its control, whose largest differences are shown"
-    )
-    k: int = Field(default=5, ge=1, le=10, description="how many items are shown, and the k of recall and NCS")
-    queries: int = Field(default=6, ge=0, le=50, description="of each direction by each criterion")
-    at_random: int = Field(default=12, ge=0, le=200, description="queries of each direction that are drawn at random")
-    seed: int = Field(default=0, ge=0, description="of that draw")
+    rows: list[RowSpec] = Field(min_length=1)
+    """The models, in the order of the page; of those that the scale trains, the ones on the dataset of the first that
+    has photographs."""
+    contrasts: list[ContrastSpec] = Field(default=[])
+    """Two of them each, such as a loss and its control, whose largest differences are shown."""
+    k: int = Field(default=5, ge=1, le=10)
+    """How many items are shown, and the k of recall and NCS."""
+    queries: int = Field(default=6, ge=0, le=50)
+    """Of each direction by each criterion."""
+    at_random: int = Field(default=12, ge=0, le=200)
+    """Queries of each direction that are drawn at random."""
+    seed: int = Field(default=0, ge=0)
+    """Of that draw."""
 
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> Self:
@@ -930,12 +928,6 @@ AnyFigure = Annotated[
     | SubspaceFigure,
     Field(discriminator="kind"),
 ]
-
-
-def rows_of_contrasts(contrasts: list[ContrastSpec]) -> list[RowSpec]:
-    """Every row that some contrasts need, each once."""
-    rows = [row for contrast in contrasts for pair in contrast.pairs() for row in pair]
-    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
 def inferences_of(rows: list[RowSpec]) -> list[Inference]:

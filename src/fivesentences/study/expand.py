@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -16,7 +16,6 @@ from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.study.checks import check_scale
 from fivesentences.study.exhibits import (
     AXES,
     ContrastSpec,
@@ -144,12 +143,8 @@ class Paired(Generic[AnyLine]):
         return bool(self.seeds)
 
 
-class Contrast(Paired[Row]):
-    """Two rows of image-text matching that are compared seed by seed."""
-
-
-class SubspaceContrast(Paired[SubspaceRow]):
-    """Two rows of category retrieval that are compared seed by seed."""
+Contrast = Paired[Row]
+SubspaceContrast = Paired[SubspaceRow]
 
 
 # --- image-text matching ----------------------------------------------------------------------------------------------
@@ -189,63 +184,56 @@ def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> l
     return [Contrast(a, b, spec.question) for spec, (a, b) in pairs]
 
 
-def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
-    """Rows of runs of all tables and figures that a scale makes, and of its gallery.
-
-    Raises:
-        InputError: If the scale names something that no study has; see ``check_scale``.
-    """
-    check_scale(studies, scale)
-    shown: list[tuple[Study, Exhibit]] = [(study, one) for study in studies.values() for one in study.made_at(scale)]
-    gallery = gallery_spec_of(studies, scale)
-    if gallery is not None:
-        shown.append((studies[gallery[0]], gallery[1]))
-    return [row for study, exhibit in shown for row in expand_rows(exhibit.row_specs(), study, scale)]
-
-
 def gallery_spec_of(studies: Mapping[str, Study], scale: Scale) -> tuple[str, GallerySpec] | None:
     """The gallery of the first study that has one, with the study's name; None if the scale makes none."""
     found = next(((name, study.gallery) for name, study in studies.items() if study.gallery is not None), None)
     return found if found is not None and scale.makes(found[1].name) else None
 
 
-def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
-    """Runs of all studies at a scale; see ``rows_of_scale`` and ``runs_of_rows``."""
-    return runs_of_rows(rows_of_scale(studies, scale))
+@dataclass(frozen=True)
+class Made:
+    """What stands in some rows, by name; what several rows share is there once.
+
+    Attributes:
+        runs: Runs to be trained, members of ensembles among them.
+        ensembles: Ensembles.
+        encoded: Encoders and their datasets.
+        subspaces: Runs of category retrieval.
+        readings: How each run, ensemble and encoder is read: as it is, and what rows ask for besides; see
+            ``reading_of``.
+    """
+
+    runs: dict[str, RunSpec]
+    ensembles: dict[str, EnsembleRun]
+    encoded: dict[str, EncodedRun]
+    subspaces: dict[str, SubspaceRun]
+    readings: dict[str, list[str]]
 
 
-def runs_of_rows(rows: Iterable[Row]) -> dict[str, RunSpec]:
-    """Runs to be trained for the given rows, members of ensembles among them, by name; a shared run appears once.
+def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> Made:
+    """Everything in some rows.
 
     Raises:
         InputError: If two different runs would have one name.
     """
-    return _union(member for row in rows for run in row.runs for member in members_of(run))
+    scored = [run for row in rows for run in row.runs]
+    return Made(
+        runs=_union(member for run in scored for member in members_of(run)),
+        ensembles=_union(run for run in scored if isinstance(run, EnsembleRun)),
+        encoded=_union(run for run in scored if isinstance(run, EncodedRun)),
+        subspaces=_union(run for row in subspace_rows for run in row.runs),
+        readings=_readings_of(rows),
+    )
 
 
-def ensembles_of_rows(rows: Iterable[Row]) -> dict[str, EnsembleRun]:
-    """Ensembles in the given rows, by name; as ``runs_of_rows``."""
-    return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
-
-
-def encoded_of_rows(rows: Iterable[Row]) -> dict[str, EncodedRun]:
-    """Encoders in the given rows and their datasets, by name; as ``runs_of_rows``."""
-    return _union(run for row in rows for run in row.runs if isinstance(run, EncodedRun))
-
-
-def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
-    """Names of the runs, ensembles and encoders whose numbers stand in the given rows, each once."""
-    return list(dict.fromkeys(run.name for row in rows for run in row.runs))
-
-
-def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[str]]:
-    """How everything in the rows is read: as it is, and what the rows ask for besides; see ``reading_of``."""
+def _readings_of(rows: Iterable[Row]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for row in rows:
         for run in row.runs:
-            for scored in (run, *members_of(run)):
-                found.setdefault(scored.name, {"naive"})
-            found[run.name].add(row.reading)
+            found.setdefault(run.name, {"naive"}).add(row.reading)
+            if isinstance(run, EnsembleRun):
+                for member in run.members:
+                    found.setdefault(member.name, {"naive"})
 
     def place(reading: str) -> tuple[int, int, int]:
         method, folds, read = method_and_folds(reading)
@@ -383,44 +371,12 @@ def rows_shown(exhibit: Exhibit, study: Study, scale: Scale) -> list[SubspaceRow
     return subspace_rows(exhibit.every_subspace_row(), study, scale)
 
 
-def subspace_runs_of(rows: Iterable[SubspaceRow]) -> dict[str, SubspaceRun]:
-    """Runs of the given rows by name; a shared run appears once.
-
-    Raises:
-        InputError: If two different runs would have one name.
-    """
-    return _union(run for row in rows for run in row.runs)
-
-
 def _subspace_row(
     spec: SubspaceRowSpec, division: str, name: str, selection: Selection, study: Study, scale: Scale
 ) -> SubspaceRow:
     categories, method = scale.categories, study.methods[name]
     documents = None if categories is None else categories.roles.get(spec.role)
-    left_out: Literal["role", "division", "method"] | None = None
-    runs: tuple[SubspaceRun, ...] = ()
-    if categories is None or documents is None:
-        left_out = "role"
-    elif division not in categories.documents[documents].divisions:
-        left_out = "division"
-    elif not categories.makes(name):
-        left_out = "method"
-    else:
-        data = categories.documents[documents]
-        runs = tuple(
-            SubspaceRun(
-                documents=documents,
-                division=division,
-                method=method,
-                seed=seed,
-                image=method.inputs or data.image,
-                text=method.inputs or data.text,
-                words=data.words,
-                training=categories.training,
-            )
-            for seed in categories.seeds_of(name, division)
-        )
-    return SubspaceRow(
+    row = SubspaceRow(
         role=spec.role,
         documents=documents,
         division=division,
@@ -428,7 +384,25 @@ def _subspace_row(
         spec=method,
         label=study.label_of(name),
         selection=selection if method.iterative else "last",
-        runs=runs,
+        runs=(),
         published=spec.published,
-        left_out=left_out,
     )
+    if categories is None or documents is None:
+        return replace(row, left_out="role")
+    data = categories.documents[documents]
+    if division not in data.divisions:
+        return replace(row, left_out="division")
+    if not categories.makes(name):
+        return replace(row, left_out="method")
+    run = SubspaceRun(
+        documents=documents,
+        division=division,
+        method=method,
+        seed=0,
+        image=method.inputs or data.image,
+        text=method.inputs or data.text,
+        words=data.words,
+        training=categories.training,
+    )
+    seeds = categories.seeds_of(name, division)
+    return replace(row, runs=tuple(run.model_copy(update={"seed": seed}) for seed in seeds))

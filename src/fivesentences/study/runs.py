@@ -43,14 +43,16 @@ class RunSpec(Strict):
     features: FeatureSpec
     model: AnyModelSpec
     loss: LossSpec = LossSpec()
-    fraction: Fraction = Field(default=1.0, description="of the training captions")
-    captions_per_image: CaptionsPerImage | None = Field(
-        default=None, description="only so many first captions of each training image; null: all"
-    )
+    fraction: Fraction = 1.0
+    """Of the training captions."""
+    captions_per_image: CaptionsPerImage | None = None
+    """Only so many first captions of each training image; null: all."""
     seed: RunSeed = 0
     training: Hyperparameters = Hyperparameters()
-    epochs_named: bool = Field(default=False, description="the name of the run's folder says how many epochs it has")
-    features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
+    epochs_named: bool = False
+    """The name of the run's folder says how many epochs it has."""
+    features_named: bool = False
+    """The name of the run's folder says which features it reads."""
 
     @property
     def name(self) -> str:
@@ -93,7 +95,8 @@ class RunSpec(Strict):
 class RunFile(Strict):
     """``run.yaml``: a run's settings and the files that it read."""
 
-    format: int = Field(description="changes with the layout of a run's settings")
+    format: int
+    """Changes with the layout of a run's settings."""
     corpus: str
     features: str
     run: RunSpec
@@ -126,7 +129,8 @@ class EnsembleRun(Strict):
     It has every attribute of a run that a row reads; ``features`` and ``seed`` are those of its first member.
     """
 
-    ensemble: Name = Field(description="its name in the study, such as sgraf")
+    ensemble: Name
+    """Its name in the study, such as sgraf."""
     members: Annotated[list[RunSpec], Field(min_length=2)]
 
     @property

@@ -18,7 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelSpec, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.study.claims import Claims
+from fivesentences.study.claims import Claims, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
 from fivesentences.study.phis import check_phi
 
@@ -37,23 +37,24 @@ class Study(Strict):
     """One paper, or questions of our own, with its tables and figures."""
 
     paper: str
-    short: str = Field(default="", description="what navigation calls the paper; default: `paper`")
+    short: str = ""
+    """What navigation calls the paper; default: `paper`."""
     losses: dict[Name, LossSpec] = Field(default={})
-    models: dict[Name, AnyOfModels] = Field(
-        default={}, description="variants, such as scan_i2t, and encoders; a row may also name a known model as it is"
-    )
-    ensembles: dict[Name, list[Name]] = Field(
-        default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
-    )
-    methods: dict[Name, AnyMethod] = Field(default={}, description="of category retrieval")
-    labels: dict[Name | EvaluationPhi, str] = Field(
-        default={},
-        description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only "
-        "those that shall not be called by their settings",
-    )
-    tables: list[AnyTable] = Field(default=[], description="in the order of the page")
-    figures: list[AnyFigure] = Field(default=[], description="in the order of the page, after the tables")
-    gallery: GallerySpec | None = Field(default=None, description="queries with what models retrieve; null: none")
+    models: dict[Name, AnyOfModels] = Field(default={})
+    """Variants, such as scan_i2t, and encoders; a row may also name a known model as it is."""
+    ensembles: dict[Name, list[Name]] = Field(default={})
+    """Models whose similarities are averaged; a model that is listed twice has two seeds."""
+    methods: dict[Name, AnyMethod] = Field(default={})
+    """Of category retrieval."""
+    labels: dict[Name | EvaluationPhi, str] = Field(default={})
+    """What tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only those that shall not
+    be called by their settings."""
+    tables: list[AnyTable] = Field(default=[])
+    """In the order of the page."""
+    figures: list[AnyFigure] = Field(default=[])
+    """In the order of the page, after the tables."""
+    gallery: GallerySpec | None = None
+    """Queries with what models retrieve; null: none."""
 
     _name: str = PrivateAttr(default="")
 
@@ -202,8 +203,8 @@ class PaperClaims:
 
     def __post_init__(self) -> None:
         for kind, asked, known in (
-            ("loss", self.claims.losses(), self.study.losses),
-            ("method", self.claims.methods(), self.study.methods),
+            ("loss", self.claims.names(RunsTest, LevelTest), self.study.losses),
+            ("method", self.claims.names(MethodsTest), self.study.methods),
         ):
             for one in sorted(asked - set(known)):
                 raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")

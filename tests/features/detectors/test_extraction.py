@@ -18,10 +18,10 @@ from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.features.detectors import detect
 from fivesentences.features.detectors.bottom_up import BottomUpAttention
-from fivesentences.features.detectors.extraction import Extracted, extract_regions
+from fivesentences.features.detectors.extraction import Detected, extract_regions
 from fivesentences.features.files import read_source
 from fivesentences.features.formats.record import RECOGNISED
-from fivesentences.features.formats.table import Table
+from fivesentences.features.formats.table import NpyTable
 from fivesentences.storage import sha256_of
 
 COUNT = 5
@@ -50,7 +50,7 @@ def small(case: Any, tmp_path_factory: pytest.TempPathFactory) -> BottomUpAttent
     return BottomUpAttention(path, "d2", replace(one.settings, **SIZES), widths=one.widths)
 
 
-def extracted(folder: Path, detector: Any, out: Path, **settings: Any) -> Extracted:
+def extracted(folder: Path, detector: Any, out: Path, **settings: Any) -> Detected:
     photographs = Photographs(folder)
     names = photographs.names()
     images = pd.DataFrame({"image_id": [Path(name).stem for name in names], "filename": names})
@@ -79,7 +79,7 @@ def test_files_hold_what_the_detector_returns(storage, small, folder, tmp_path):
     out = tmp_path / "regions.npy"
     done = extracted(folder, small, out, storage=storage)
     assert (done.images, done.made, done.corrupt) == (COUNT, COUNT, ())
-    with Table(out) as table:
+    with NpyTable(out) as table:
         assert list(table.outline.ids) == [str(seed) for seed in range(COUNT)]
         for seed in range(COUNT):
             stored, expected = table.read(seed), detect(picture(seed), small)
@@ -150,7 +150,7 @@ def test_broken_photographs_are_named_at_the_end(small, folder, tmp_path):
     assert (done.images, len(done.corrupt)) == (4, 1)
     assert "'1.png': cannot be decoded" in done.corrupt[0]
     assert read_source(out)["skipped"] == ["1.png"]
-    with Table(out) as table:
+    with NpyTable(out) as table:
         assert list(table.outline.ids) == ["0", "2", "3", "4"]
 
 
@@ -193,14 +193,14 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
     source = read_source(out)
     assert source["weights_sha256"] == sha256_of(weights)
     assert [source[name] for name in ("least", "most", "short", "resize", "flavour")] == [10, 20, 60, "torch", "d2"]
-    with Table(out) as table:
+    with NpyTable(out) as table:
         assert list(table.outline.ids) == [f"inside/{seed}.png" for seed in range(COUNT)]
         assert 10 <= int(table.outline.counts.min()) <= int(table.outline.counts.max()) <= 20
 
     half = tmp_path / "half.npy"
     said = run(*arguments[:-4], "-o", half, "--short", 60, "--long", 90, "--part", "2/2")
     assert said.code == 0, said.err
-    with Table(half) as table:
+    with NpyTable(half) as table:
         assert list(table.outline.ids) == [f"inside/{seed}.png" for seed in (2, 3, 4)]
 
     for wrong, sentence in (

@@ -15,9 +15,9 @@ from fivesentences.training.loop import reproducible
 from fivesentences.training.subspaces.fit import Fit
 from fivesentences.training.subspaces.networks import (
     AdversarialNetworks,
-    Batch,
     CorrelationAutoencoders,
     DeepCCANetworks,
+    DocumentBatch,
     canonical_correlations,
     cosine_map,
     mean_triplet,
@@ -90,7 +90,7 @@ def test_gradients_of_correlations_are_right_and_finite_where_outputs_are_equal(
 
 def test_deep_cca_minimises_minus_the_sum_of_correlations_and_reconstruction_errors() -> None:
     spec = DCCA.model_copy(update={"ridge": 1e-9, "reconstruct": 0.7})
-    module, batch = DeepCCANetworks(spec, (10, 7), 24), Batch.of(TRAIN)
+    module, batch = DeepCCANetworks(spec, (10, 7), 24), DocumentBatch.of(TRAIN)
     outputs = module.project(batch.images, batch.texts)
     again = module.to_image(outputs[0]).detach().numpy(), module.to_text(outputs[1]).detach().numpy()
     errors = np.mean((again[0] - TRAIN.images) ** 2) + np.mean((again[1] - TRAIN.texts) ** 2)
@@ -108,7 +108,7 @@ def test_deep_cca_directions_are_canonical() -> None:
 
 def test_correlation_autoencoders_by_hand() -> None:
     spec = CorrelationAutoencoder(method="corr_ae", share=0.3)
-    module, batch = CorrelationAutoencoders(spec, (10, 7), 24, 6), Batch.of(TRAIN)
+    module, batch = CorrelationAutoencoders(spec, (10, 7), 24, 6), DocumentBatch.of(TRAIN)
     codes = module.project(batch.images, batch.texts)
     numbers = [one.detach().numpy() for one in (*codes, module.to_image(codes[0]), module.to_text(codes[1]))]
     errors = ((numbers[2] - TRAIN.images) ** 2).sum() + ((numbers[3] - TRAIN.texts) ** 2).sum()
@@ -141,7 +141,10 @@ def test_a_reversed_gradient_changes_its_sign_alone() -> None:
 def test_adversary_and_networks_want_opposite_things() -> None:
     """A step along the networks' gradient makes modalities harder to tell apart; along the adversary's, easier."""
     torch.manual_seed(0)
-    module, batch = AdversarialNetworks(Adversarial(method="acmr"), (10, 7), 4, TRAINING).eval(), Batch.of(TRAIN)
+    module, batch = (
+        AdversarialNetworks(Adversarial(method="acmr"), (10, 7), 4, TRAINING).eval(),
+        DocumentBatch.of(TRAIN),
+    )
 
     def cross_entropy() -> torch.Tensor:
         return module.of_modality(module.project(batch.images, batch.texts), 1.0)

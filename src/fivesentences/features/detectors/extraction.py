@@ -24,7 +24,7 @@ NAMED = 5  # corrupt photographs that a sentence names
 
 
 @dataclass(frozen=True)
-class Extracted:
+class Detected:
     """What an extraction wrote.
 
     Attributes:
@@ -76,7 +76,7 @@ def extract_regions(
     *,
     on_corrupt: Literal["fail", "skip"] = "fail",
     storage: Literal["float32", "float16"] = "float32",
-) -> Extracted:
+) -> Detected:
     """Write the regions of every photograph in our format with boxes.
 
     Until everything is written, each finished image is kept in ``.<stem>.unfinished`` beside ``out``; a call after a
@@ -109,7 +109,7 @@ def extract_regions(
     if out.exists():
         note = read_source(out) or {}
         if note.get("identity") == identity and all(path.exists() for path in all_files(out)):
-            return Extracted(len(ids) - len(note.get("skipped", ())), 0, ())
+            return Detected(len(ids) - len(note.get("skipped", ())), 0, ())
         what = "it holds features of other photographs, weights or settings"
         raise InputError(what, where=out, cure="name another file, or remove it")
     reasons: dict[int, str] = {}
@@ -136,7 +136,7 @@ def extract_regions(
         left = [number for number in range(len(ids)) if number not in reasons]
         _assemble(out, parts, {number: (ids[number], filenames[number]) for number in left}, note, storage)
         parts.remove()
-    return Extracted(len(left), len(missing) - len(reasons), tuple(reasons.values()))
+    return Detected(len(left), len(missing) - len(reasons), tuple(reasons.values()))
 
 
 def _name(number: int) -> str:

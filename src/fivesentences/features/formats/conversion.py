@@ -25,8 +25,8 @@ from fivesentences.features.formats.precomp import (
     read_ids,
     writing_precomp,
 )
-from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
-from fivesentences.features.formats.table import Table, writing_table
+from fivesentences.features.formats.record import FACTS, RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids
+from fivesentences.features.formats.table import NpyTable, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv
 from fivesentences.features.unfinished import OF_IMAGES
 from fivesentences.storage import check_outputs, remove_partial, sha256_of
@@ -57,7 +57,7 @@ class Format:
         repeats: Whether it can hold every image's row several times.
     """
 
-    read: Callable[[Path], Source]
+    read: Callable[[Path], FeatureSource]
     write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Writer]]
     suffixes: tuple[str, ...]
     files: Callable[[Path], list[Path]]
@@ -71,7 +71,7 @@ _PRECOMP = Format(
 )
 _BOXED = frozenset({"boxes", "sizes"})
 FORMATS = {
-    "table": Format(Table, writing_table, (".npy",), all_files, holds=frozenset(FACTS)),
+    "table": Format(NpyTable, writing_table, (".npy",), all_files, holds=frozenset(FACTS)),
     "precomp": _PRECOMP,
     "tsv": Format(Tsv, writing_tsv, (".tsv",), lambda path: [path], holds=_BOXED | {"counts"}, needs=_BOXED),
     "daa": replace(_PRECOMP, suffixes=HDF5),
@@ -93,7 +93,7 @@ class Conversion:
     dropped: tuple[str, ...]
 
 
-def open_features(path: Path, name: str | None = None) -> Source:
+def open_features(path: Path, name: str | None = None) -> FeatureSource:
     """Open features in any format for reading.
 
     Args:
@@ -209,7 +209,7 @@ def _name_of(path: Path, name: str | None) -> str:
 class _Joined:
     """Several sources as one."""
 
-    def __init__(self, sources: Sequence[Source]):
+    def __init__(self, sources: Sequence[FeatureSource]):
         self._sources = sources
         self._ends = np.cumsum([len(source.outline) for source in sources])
         first = sources[0].outline
@@ -299,7 +299,7 @@ def _in_order(facts: Collection[str]) -> list[str]:
     return [fact for fact in FACTS if fact in facts]
 
 
-def _origin(source: Source, name: str) -> dict[str, Any]:
+def _origin(source: FeatureSource, name: str) -> dict[str, Any]:
     """Say what a file was, for the note beside our own format."""
     known = source.origin()
     file = {"file": source.path.name, "format": name, "sha256": sha256_of(source.path)}

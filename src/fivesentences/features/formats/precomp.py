@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fivesentences.documents import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError, need
 from fivesentences.features.files import DATASET, open_array, open_hdf5, writing_npy
-from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_ids, checked
+from fivesentences.features.formats.record import FeatureSource, ImageFeatures, Outline, check_ids, checked
 from fivesentences.storage import replacing, write_lines
 
 SUFFIX = "_ims"  # at the end of the name of an array
@@ -26,7 +26,7 @@ REPEATED = 5  # captions per image, and rows of an image in the releases
 LONGEST_LIST = 1 << 30  # bytes of ids
 
 
-class PrecompArray(Source):
+class PrecompArray(FeatureSource):
     """The features of one split, open for reading.
 
     Raises:

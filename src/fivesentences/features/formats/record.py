@@ -98,7 +98,7 @@ class Outline:
         return replace(self, ids=[self.ids[row] for row in rows], counts=counts)
 
 
-class Source(ABC):
+class FeatureSource(ABC):
     """A set of features that is open for reading. Use as a context manager.
 
     Attributes:

@@ -26,7 +26,7 @@ from fivesentences.features.files import (
     writing_npy,
 )
 from fivesentences.features.formats.precomp import padded
-from fivesentences.features.formats.record import RECOGNISED, ImageFeatures, Outline, Source, check_ids, checked
+from fivesentences.features.formats.record import RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids, checked
 from fivesentences.storage import replacing
 
 CURE = "convert or extract the features again"
@@ -34,7 +34,7 @@ CORNERS = ("x1", "y1", "x2", "y2")
 COLUMN_OF = dict(zip(RECOGNISED, ("score", "class", "attribute", "attribute_score"), strict=True))
 
 
-class Table(Source):
+class NpyTable(FeatureSource):
     """Features written by ``writing_table`` or ``extract_features``, open for reading."""
 
     def __init__(self, path: Path):

@@ -22,7 +22,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.features.files import MOST_NUMBERS
-from fivesentences.features.formats.record import BOX, ImageFeatures, Outline, Source, check_ids, checked
+from fivesentences.features.formats.record import BOX, FeatureSource, ImageFeatures, Outline, check_ids, checked
 from fivesentences.storage import replacing
 
 # What LXMERT calls an image and its size is what the original does, once renamed.
@@ -43,7 +43,7 @@ CURE = "fetch the file again"
 _NUMBER = re.compile(rb"(\d{1,9})(?:\.0*)?")
 
 
-class Tsv(Source):
+class Tsv(FeatureSource):
     """A bottom-up TSV, open for reading.
 
     The whole file is read once when it is opened, for the ids, the number of regions and the place of every line;

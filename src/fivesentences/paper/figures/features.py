@@ -15,7 +15,7 @@ from PIL.Image import Image
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.detectors import read_vocabulary
-from fivesentences.features.formats import ImageFeatures, Source
+from fivesentences.features.formats import FeatureSource, ImageFeatures
 from fivesentences.features.neighbours import nearest_images
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import boxed, panel_at, photograph_at, rule_at, text_at
@@ -52,7 +52,7 @@ def _filenames(photographs: Photographs, records: Sequence[ImageFeatures]) -> li
 
 
 def boxes_drawing(
-    features: Source,
+    features: FeatureSource,
     rows: Sequence[int],
     photographs: Photographs,
     count: int,
@@ -184,7 +184,11 @@ def _colour(row: dict[Any, Any]) -> str:
 
 
 def neighbours_drawing(
-    features: Source, rows: Sequence[int], photographs: Photographs, count: int, among: Sequence[int] | None = None
+    features: FeatureSource,
+    rows: Sequence[int],
+    photographs: Photographs,
+    count: int,
+    among: Sequence[int] | None = None,
 ) -> Drawing:
     """A contact sheet: images beside those with the most similar features, place 0 is the image itself.
 

@@ -34,7 +34,7 @@ HOW_TO_READ = (
 )
 
 
-class Block(NamedTuple):
+class MarginPanels(NamedTuple):
     """Panels of a dataset and a fraction of its training captions.
 
     Attributes:
@@ -62,7 +62,7 @@ def margins_figure(spec: MarginsFigure, context: Context, numbers: Sequence[Path
                 found = {loss: margins.of_captions(fraction, study.losses[loss]) for loss in made}
                 of_losses.append({loss: one for loss, one in found.items() if one is not None})
             if any(of_losses):
-                shown.append(Block(margins.dataset, fraction, *of_losses))
+                shown.append(MarginPanels(margins.dataset, fraction, *of_losses))
     for dataset, fraction, margins_of, shares_of in shown:
         for loss, one in margins_of.items():
             bins = zip(one["margin"]["edges"], one["margin"]["edges"][1:], one["margin"]["counts"], strict=False)
@@ -74,7 +74,7 @@ def margins_figure(spec: MarginsFigure, context: Context, numbers: Sequence[Path
     return Drawing(pd.DataFrame(lines, columns=COLUMNS), notes, lambda canvas: _draw(canvas, study, spec, shown))
 
 
-def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Block]) -> None:
+def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[MarginPanels]) -> None:
     titles = [
         f"{study.label_of(block.dataset)}, {label_of(study, 'fraction', block.fraction)} of the training captions"
         for block in shown
@@ -102,7 +102,7 @@ def _range(numbers: Numbers) -> tuple[float, float]:
 
 
 def _draw_margins(
-    panel: Any, block: Block, looks: Mapping[str, Any], limits: tuple[float, float], own: Sequence[float]
+    panel: Any, block: MarginPanels, looks: Mapping[str, Any], limits: tuple[float, float], own: Sequence[float]
 ) -> None:
     for loss, numbers in block.margins.items():
         counts, edges = numbers["margin"]["counts"], numbers["margin"]["edges"]
@@ -119,7 +119,7 @@ def _draw_margins(
     panel.spines["left"].set_visible(False)
 
 
-def _draw_shares(panel: Any, block: Block, study: Study) -> None:
+def _draw_shares(panel: Any, block: MarginPanels, study: Study) -> None:
     for place, numbers in enumerate(block.shares.values()):
         if (share := numbers["shares"]["negative"]) is not None:
             negative = min(max(share, 0.0), 1.0)

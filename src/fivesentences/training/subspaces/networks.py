@@ -36,7 +36,7 @@ from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row
 ROWS = 2048  # documents that are projected at once
 
 
-class Batch(NamedTuple):
+class DocumentBatch(NamedTuple):
     """Some documents: images ``[B, image_dim]``, texts ``[B, text_dim]``, categories ``[B]`` int64."""
 
     images: Tensor
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
     categories: Tensor
 
     @classmethod
-    def of(cls, inputs: Inputs) -> Batch:
+    def of(cls, inputs: Inputs) -> DocumentBatch:
         """All documents of some inputs."""
         categories = torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
         return cls(as_tensor(inputs.images), as_tensor(inputs.texts), categories)
@@ -56,7 +56,7 @@ class SubspaceModule(nn.Module):
     image: nn.Module
     text: nn.Module
 
-    def loss(self, batch: Batch, progress: float) -> Tensor:
+    def loss(self, batch: DocumentBatch, progress: float) -> Tensor:
         """The scalar that training minimises.
 
         Args:
@@ -65,7 +65,7 @@ class SubspaceModule(nn.Module):
         """
         raise NotImplementedError
 
-    def validation_loss(self, batch: Batch) -> Tensor:
+    def validation_loss(self, batch: DocumentBatch) -> Tensor:
         """Score of validation documents: the loss, unless a method says otherwise."""
         return self.loss(batch, 1.0)
 
@@ -73,7 +73,7 @@ class SubspaceModule(nn.Module):
         """``[documents, dimensions]`` of each modality."""
         return self.image(images), self.text(texts)
 
-    def projector(self, train: Batch) -> Projector:
+    def projector(self, train: DocumentBatch) -> Projector:
         """The networks as they are now, as a fitted method; later training does not change it."""
         module = copy.deepcopy(self).eval()
 
@@ -131,7 +131,7 @@ def train_module(
     """
     if min(len(train), len(validation)) < 2:
         raise InputError(f"{len(train)} documents are to train and {len(validation)} to validate; give 2 of each.")
-    documents, held_out = Batch.of(train), Batch.of(validation)
+    documents, held_out = DocumentBatch.of(train), DocumentBatch.of(validation)
     order, adam = np.random.default_rng([seed, 1]), Adam(module.parameters())
     keeper = EpochKeeper(lambda: module.projector(documents))
     history: list[Row] = []
@@ -144,7 +144,7 @@ def train_module(
             for rows in batches(len(train), training.batch_size, order):
                 chosen = torch.from_numpy(rows)
                 adam.zero_grad()
-                loss = module.loss(Batch(*(part[chosen] for part in documents)), done / steps)
+                loss = module.loss(DocumentBatch(*(part[chosen] for part in documents)), done / steps)
                 loss.backward()  # type: ignore[no-untyped-call]
                 adam.step(learning_rate)
                 total += len(rows) * loss.item()
@@ -259,7 +259,7 @@ class DeepCCANetworks(Autoencoders):
     def __init__(self, spec: DeepCCA, widths: tuple[int, int], hidden: int):
         super().__init__(spec, widths, hidden, spec.dimensions, decoders=bool(spec.reconstruct))
 
-    def loss(self, batch: Batch, progress: float) -> Tensor:
+    def loss(self, batch: DocumentBatch, progress: float) -> Tensor:
         """Compute minus the sum of correlations, and the weighted mean squared errors of reconstruction."""
         images, texts = self.project(batch.images, batch.texts)
         # Correlations of float32 outputs are exact to three digits only where variances are small.
@@ -269,7 +269,7 @@ class DeepCCANetworks(Autoencoders):
             loss = loss + self.spec.reconstruct * (errors + (self.to_text(texts) - batch.texts).square().mean())
         return loss
 
-    def projector(self, train: Batch) -> Projector:
+    def projector(self, train: DocumentBatch) -> Projector:
         """Combine the networks and linear CCA of their outputs for the training documents."""
         from fivesentences.models.subspaces.correlations import canonical  # needs the extra subspaces
 
@@ -281,7 +281,7 @@ class DeepCCANetworks(Autoencoders):
 class CorrelationAutoencoders(Autoencoders):
     """Autoencoders whose codes, which are the subspace, agree."""
 
-    def loss(self, batch: Batch, progress: float) -> Tensor:
+    def loss(self, batch: DocumentBatch, progress: float) -> Tensor:
         """``(1 - share) (|x - x'|² + |y - y'|²) + share |p - q|²``, the mean over documents (their eqs. 3 to 5)."""
         images, texts = self.project(batch.images, batch.texts)
         reconstruction = squared(self.to_image(images), batch.images) + squared(self.to_text(texts), batch.texts)
@@ -353,13 +353,13 @@ class AdversarialNetworks(SubspaceModule):
         self.category = nn.Linear(training.output, n_categories)
         self.modality = perceptron(training.output, max(2, training.output // 2), 2)
 
-    def loss(self, batch: Batch, progress: float) -> Tensor:
+    def loss(self, batch: DocumentBatch, progress: float) -> Tensor:
         """Add the losses of categories and triplets and that of the modality classifier, its gradient reversed."""
         outputs = self.project(batch.images, batch.texts)
         weight = adversary_weight(progress, self.spec.adversary)
         return self.of_categories(outputs, batch.categories) + self.of_modality(outputs, weight)
 
-    def validation_loss(self, batch: Batch) -> Tensor:
+    def validation_loss(self, batch: DocumentBatch) -> Tensor:
         """Compute the loss without the adversary, which is lower the worse the modality classifier is deceived."""
         return self.of_categories(self.project(batch.images, batch.texts), batch.categories)
 
