@@ -36,7 +36,7 @@ from fivesentences.models.matching import l2_normalised
 from fivesentences.models.recurrence import GRU
 from fivesentences.models.vsepp import VSEPP
 from fivesentences.training.adam import Adam
-from fivesentences.training.batches import EncodedCaptions, batches_of, epoch_order
+from fivesentences.training.batches import EncodedCaptions, batches_of
 from fivesentences.training.loop import reproducible
 from fivesentences.training.scoring import similarity_of
 
@@ -65,7 +65,7 @@ class Data:
         """Full batches of a run, epoch after epoch."""
         epoch = 0
         while True:
-            for rows in batches_of(epoch_order(len(self.captions), seed, epoch), BATCH):
+            for rows in batches_of(np.random.default_rng([seed, epoch]).permutation(len(self.captions)), BATCH):
                 if len(rows) == BATCH:
                     yield (self.images[torch.from_numpy(self.image_of_caption[rows])], *self.captions.batch(rows))
             epoch += 1

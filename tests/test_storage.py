@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import (
     check_outputs,
@@ -18,7 +17,6 @@ from fivesentences.storage import (
     inside,
     remove_leftovers,
     replacing,
-    write_json,
 )
 from kill import Program
 
@@ -38,14 +36,6 @@ def test_a_name_that_would_leave_its_folder_is_refused(tmp_path: Path, name: str
     with pytest.raises(InputError, match="refused"):
         inside(tmp_path, name)
     assert inside(tmp_path, "a/b.jpg") == tmp_path / "a" / "b.jpg"
-
-
-def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
-    write_json(tmp_path / "a.json", {"b": [1, 2.5, "é"]})
-    assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_json(tmp_path / "a.json", float("nan"))
-    assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
 
 
 def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None:

@@ -124,7 +124,9 @@ def main() -> None:
     except OSError as error:  # a disk that fills up, a file that may not be read
         if error.filename is not None and error.strerror is not None:
             _end(f"{visible(str(error.filename))}: {error.strerror}.")
-        if not _has_folder():
+        try:
+            Path.cwd()
+        except FileNotFoundError:
             _end("the current folder has been deleted; change to another one.")
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG):
             raise
@@ -147,13 +149,6 @@ def _check_arguments() -> None:
         if any("\ud800" <= letter <= "\udfff" for letter in argument):
             shown = ascii(argument if len(argument) <= 80 else f"{argument[:80]}...")
             raise InputError(f"{shown} is not text in this locale; rename the file, or set LC_ALL=C.UTF-8.")
-
-
-def _has_folder() -> bool:
-    try:
-        return Path.cwd().is_dir()
-    except FileNotFoundError:
-        return False
 
 
 def _end(sentence: str | None = None) -> NoReturn:

@@ -53,25 +53,6 @@ def test_the_command_reports_what_the_library_computes(run, folder, words, optio
     assert "equal scores are ordered by index, lower first" in said.out
 
 
-def test_embeddings_with_repeated_images_and_captions_give_the_same_numbers(run, folder):
-    run("evaluate", "sims.npy", "--phi", "cider.npy", "--json", "out.json")
-    wanted = content()["values"]
-    said = run("evaluate", "image_emb.npy,text_emb.npy", "--captions", "captions.txt", "--json", "out.json")
-    assert said.code == 0 and "every image 5 times" in said.out
-    for found, value in zip(content()["values"], wanted, strict=True):
-        assert found.pop("value") == pytest.approx(value.pop("value"), abs=1e-4)
-        assert found == value
-
-
-def test_images_with_unequal_captions_are_named_by_a_file(run, folder):
-    similarity = np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]]
-    np.save("few.npy", similarity)
-    Path("images.txt").write_text("0\n0\n1\n1\n1\n2\n0\n")
-    assert run("evaluate", "few.npy", "--image-of-caption", "images.txt", "--json", "out.json").code == 0
-    assert content()["values"] == evaluate(similarity, image_of_caption=[0, 0, 1, 1, 1, 2, 0]).values
-    assert run("evaluate", "few.npy").code == 1
-
-
 def test_a_table_is_written_in_every_form(run, folder):
     said = run(
         "evaluate", "sims.npy", "--phi", "mine=cider.npy", "--csv", "o.csv", "--json", "o.json", "--markdown", "o.md",

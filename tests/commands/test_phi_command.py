@@ -41,15 +41,6 @@ def test_phi_writes_the_matrix_and_says_what_it_is(folder, run):
     assert (said.code, said.out, said.err) == (0, "", "")
 
 
-def test_images_may_be_named_by_a_file(folder, run):
-    (folder / "images.txt").write_text("2\n2\n1\n1\n0\n1\n")
-    given = ("phi", "bleu2", "captions.txt", "--out", "phi.npy", "--image-of-caption", "images.txt")
-    assert run(*given).code == 0
-    assert read_phi(folder / "phi.npy", CAPTIONS, [2, 2, 1, 1, 0, 1]).shape == (6, 3)
-    said = run(*given, *TWO)
-    assert said.code == 1 and "give one of them" in said.err
-
-
 def test_top_k_writes_a_store(folder, run):
     said = run("phi", "cider", "captions.txt", "-o", "best", *TWO, "--top-k", "1")
     assert said.code == 0 and "best 1 images of each caption" in said.out

@@ -38,12 +38,8 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (source / "contents.yml").write_text("root: README\nentries: [{glob: docs/reference/*}]\n")
     # All extensions but the pages of source code, which take a third of the time.
     sphinx = "myst_nb,sphinx_external_toc,sphinxcontrib.typer,sphinx.ext.autodoc,sphinx.ext.napoleon"
-    options = (
-        "-D",
-        f"extensions={sphinx},docstrings,reference_pages",
-        "-D",
-        f"external_toc_path={source}/contents.yml",
-    )
+    extensions = f"extensions={sphinx},docstrings,reference_pages"
+    options = ("-D", extensions, "-D", f"external_toc_path={source}/contents.yml")
     done = build(source, out, "--quiet", *options)
     assert done.returncode == 0, done.stderr
     unexpected = [line for line in done.stderr.splitlines() if "unknown document" not in line]
@@ -98,15 +94,8 @@ def test_what_an_entry_says_is_laid_out(reference: Path) -> None:
 def test_no_page_shows_what_only_python_would_write(reference: Path) -> None:
     for page, article in articles(reference):
         text = article.get_text()
-        for residue in (
-            "_SupportsArray",
-            "TypeAliasForwardRef",
-            "FieldInfo(",
-            "dtype[",
-            "<factory>",
-            "Alias for field",
-            "`",
-        ):
+        python = ("_SupportsArray", "TypeAliasForwardRef", "FieldInfo(", "dtype[", "<factory>", "Alias for field", "`")
+        for residue in python:
             assert residue not in text, f"{page}: {residue}"
         assert article.select("blockquote") == [], f"{page}: an indented block is no code; end the line above with '::'"
         assert article.select(".problematic, .system-message") == [], page

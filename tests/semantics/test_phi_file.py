@@ -15,8 +15,6 @@ import pytest
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
     Tuples,
-    cider_matrix,
-    phi_file,
     prepare,
     read_phi,
     read_phi_note,
@@ -35,12 +33,6 @@ def written(tmp_path):
     path = tmp_path / "dev" / "cider.npy"
     write_phi("cider", CAPTIONS, IMAGE_OF_CAPTION, path)
     return path
-
-
-def test_a_written_matrix_is_read_back_memory_mapped(written):
-    matrix = read_phi(written, captions=CAPTIONS)
-    assert isinstance(matrix, np.memmap)
-    np.testing.assert_array_equal(matrix, cider_matrix(CAPTIONS, IMAGE_OF_CAPTION).astype(np.float32))
 
 
 class Saved(NamedTuple):
@@ -126,19 +118,6 @@ def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
     assert "0 where the image" in read_phi_note(tmp_path / "count.npy")["undefined"]
     with pytest.raises(InputError, match="tuples of 4 captions but 5 captions"):
         prepare("spice", CAPTIONS, IMAGE_OF_CAPTION, Tuples(tuples.of_caption[:4], "a test", "5ha"))
-
-
-def test_a_failure_halfway_leaves_the_finished_matrix_alone(written, monkeypatch):
-    def half(scorer, rows, description):
-        raise RuntimeError("killed")
-
-    before = written.read_bytes()
-    monkeypatch.setattr(phi_file, "fill", half)
-    with pytest.raises(RuntimeError):
-        write_phi("cider", CAPTIONS, IMAGE_OF_CAPTION, written)
-    assert written.read_bytes() == before
-    read_phi(written, captions=CAPTIONS)
-    assert sorted(path.name for path in written.parent.iterdir()) == ["cider.json", "cider.npy"]
 
 
 @pytest.mark.parametrize(

@@ -210,14 +210,14 @@ def _cluster() -> Iterator[Finding]:
 def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
-    scale, data = plan.scale.scale, plan.places.data
+    scale = plan.scale.scale
     by_table = {name: count for name in plan.exhibits if (count := len(plan.shown_by(scale, name)))}
     sources = plan.sources(scale)
-    wanted = [str(one.relative_to(data)) for one in sources if one.is_relative_to(data)]
-    downloads = {}
-    for file in (file for file in wanted if file in plan.downloads and not at_hand(file, plan.download_folders)):
-        dataset, name = plan.downloads[file]
-        downloads[file] = plan.catalogue.datasets[dataset].files[name]
+    downloads = {
+        file: plan.catalogue.datasets[dataset].files[name]
+        for file, (dataset, name) in sorted(plan.downloads.items())
+        if plan.places.data / file in sources and not at_hand(file, plan.download_folders)
+    }
     by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not about.url}
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
     missing = list(_missing(plan, sources, kept + sum(about.size or 0 for about in downloads.values())))

@@ -114,15 +114,14 @@ def train(
 def _runs_of(plan: Plan, names: Sequence[str], scale: Path) -> tuple[list[Any], list[Any]]:
     """Return the runs of matching, and those of category retrieval by the jobs of the workflow, with what they read."""
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
-    jobs = []
+    read, jobs = plan.read_by(specs), []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
         name = plan.subspaces.jobs[job].dataset
         image, text = places.document_vectors(name, "image"), next(iter(plan.vectors_of_texts(name)), None)
         of_job = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
         jobs.append((of_job, places.documents(name), image, text))
-    _check_inputs(plan.read_by(specs), plan, scale)
-    for of_job, *files in jobs:
-        _check_inputs([*filter(None, files), *(run.division for run in of_job)], plan, scale)
+        read += [*filter(None, jobs[-1][1:]), *(run.division for run in of_job)]
+    _check_inputs(read, plan, scale)
     runs = [
         (one, places.run(one.name), places.corpus(one.dataset), plan.features_of(one), _phi_files(places, one))
         for one in specs

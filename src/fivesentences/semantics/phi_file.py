@@ -25,7 +25,7 @@ from fivesentences.semantics.registry import (
 )
 from fivesentences.semantics.scoring import fill
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_corpus, checked_pairing
+from fivesentences.semantics.validation import checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
 
 if TYPE_CHECKING:
@@ -71,9 +71,8 @@ def write_phi(
     """
     out = Path(out)
     check_matrix(phi_name, out)
-    captions, pairing = checked_corpus(captions, image_of_caption)
-    scorer = prepare(phi_name, captions, pairing, tuples, vectors)
-    note = note_of(phi_name, captions, pairing, tuples) | dict(scorer.facts)
+    scorer = prepare(phi_name, captions, image_of_caption, tuples, vectors)
+    note = note_of(phi_name, captions, image_of_caption, tuples) | dict(scorer.facts)
     if captions_file is not None:
         note["captions_file"] = captions_file
     with replacing(out) as temporary:
@@ -108,11 +107,11 @@ def check_matrix(phi_name: str, out: Path) -> None:
 
 
 def note_of(
-    phi_name: str, captions: Sequence[str], pairing: NDArray[np.int64], tuples: Tuples | None
+    phi_name: str, captions: Sequence[str], image_of_caption: ArrayLike, tuples: Tuples | None
 ) -> dict[str, Any]:
-    """Return the note of what a phi is made from, for the file beside it."""
+    """Return the note of what a phi is made from, for the file beside it; ``prepare`` has checked the captions."""
     metric, tokenisation, *_ = parse_name(phi_name)
-    shape = [len(captions), int(pairing.max()) + 1]
+    shape = [len(captions), int(np.max(image_of_caption)) + 1]
     used = tuples if needs_tuples(phi_name) else None
     return {
         "phi": phi_name,
@@ -120,7 +119,7 @@ def note_of(
         "tokenisation": tokenisation,
         "idf_corpus": f"these {shape[0]} captions of {shape[1]} images" if SEMANTIC_METRICS[metric].idf else None,
         "captions_sha256": captions_sha256(captions),
-        "image_of_caption_sha256": pairing_sha256(pairing),
+        "image_of_caption_sha256": pairing_sha256(image_of_caption),
         "undefined": SEMANTIC_METRICS[metric].undefined,
         "tuples": None if used is None else {"source": used.source, "sha256": used.sha256},
         "shape": shape,

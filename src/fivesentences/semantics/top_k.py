@@ -28,7 +28,7 @@ from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, 
 from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_corpus, checked_indices
+from fivesentences.semantics.validation import checked_indices
 from fivesentences.storage import alone, remove_leftovers, write_json
 
 NOTHING = -1  # image index of an empty slot
@@ -108,10 +108,9 @@ def write_top_k(
     """
     out = Path(out)
     check_store(phi_name, out, k)
-    captions, pairing = checked_corpus(captions, image_of_caption)
-    note = note_of(phi_name, captions, pairing, tuples)
+    scorer = prepare(phi_name, captions, image_of_caption, tuples)
+    note = note_of(phi_name, captions, image_of_caption, tuples)
     note["top_k"] = k = min(int(k), note["shape"][1])
-    scorer = prepare(phi_name, captions, pairing, tuples)
     out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
     with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
