@@ -277,7 +277,6 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
         ({"loss": ["a", "b"]}, {"losses": {"a": SAM, "b": SAM | {"margin": 0.3}}}, {}, "runs are both named.*loss is"),
         ({"fraction": 0.25}, {}, {"training": {"epochs": {1.0: 3, 0.1: 2}}}, r"fraction 0\.25 \(only 1, 0\.1\)"),
         ({"model": "scann"}, {}, {}, "'scann' is not a model; did you mean 'scan'"),
-        ({}, {}, {"keep": [{"model": "boht"}]}, r"keep\[0\].*of its studies"),
         ({}, {}, {"keep": [{"loss": "c"}]}, r"keep\[0\].*of its studies"),
         (
             {},

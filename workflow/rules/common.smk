@@ -102,6 +102,12 @@ def settings_of_features(wildcards):
     return PLAN.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
 
 
+def features_before(wildcards):
+    """Features that are made smaller."""
+    dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
+    return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
+
+
 def settings_of_encoder(wildcards):
     return PLAN.encoder(wildcards.encoder).model_dump(mode="json")
 

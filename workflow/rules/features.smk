@@ -1,12 +1,6 @@
 # Photographs -> arrays, one row per image.
 
 
-def features_before(wildcards):
-    """Features that are made smaller."""
-    dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
-    return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
-
-
 # Nodes of a cluster may have no network: what is downloaded is fetched where Snakemake runs.
 rule fetch_network:
     output:

@@ -81,7 +81,7 @@ class CatalogueFile(Strict):
     """One file to download."""
 
     path: str
-    """Below the data folder and below a mirror."""
+    """Path below the data folder and below a mirror."""
     excerpt_of: Name | None = None
     """The file of the entry that it can replace."""
     splits: list[Split] = Field(default=[])
@@ -95,7 +95,7 @@ class CatalogueFile(Strict):
     md5: Md5 | None = None
     """As DVC knows the file: with it, a remote of your own can keep it; null: none keeps it."""
     size: int | None
-    """Bytes; null if unknown."""
+    """Size in bytes; null if unknown."""
     licence: str
     fetch_by_hand: str | None = None
     """What a person must do if url is null."""
@@ -116,7 +116,7 @@ class CatalogueEntry(Strict):
     images: dict[Split, Count] | None = None
     """Images of each split, for `fivesentences doctor SCALE`; null: it has none, or they vary."""
     captions_per_image: Count = 5
-    """About; likewise."""
+    """About how many captions an image has, likewise."""
     files: dict[Name, CatalogueFile]
 
 

@@ -64,7 +64,7 @@ class NusWideDocuments(_Documents):
     per_category: Count | None = None
     """Pictures drawn of each category; null: all (NUS-WIDE-10k: 1000)."""
     seed: Seed = 0
-    """Of that draw."""
+    """Seed of that draw."""
 
 
 class OwnDocuments(_Documents):
@@ -102,9 +102,9 @@ class SubspaceTraining(Strict):
     batch_size: int = Field(default=200, strict=True, ge=2, le=1_000_000)
     """Documents of a batch."""
     learning_rate: Positive = 0.005
-    """Of SGD."""
+    """Learning rate of SGD."""
     momentum: Share = 0.9
-    """Nesterov's."""
+    """Momentum of SGD, Nesterov's."""
     decay: float = Field(default=1e-6, ge=0)
     """The rate after step s is learning_rate / (1 + decay s)."""
     hidden: Count = 1024
@@ -152,7 +152,7 @@ class CategoryScale(Strict):
     seeds: Seeds = Field(default=[0, 1, 2, 3, 4])
     """One division of the documents, and one run, for each."""
     other_seeds: list[OtherCategorySeeds] = Field(default=[])
-    """Of some methods or divisions."""
+    """Other seeds of some methods or divisions."""
     training: SubspaceTraining = SubspaceTraining()
     methods: list[NamePattern] | None = Field(default=None, min_length=1)
     """The only ones made, except by the target `complete`: names or patterns such as small_*; null: all."""

@@ -20,7 +20,7 @@ class Hyperparameters(Strict):
     batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000)
     """Pairs of a batch."""
     learning_rate: float = Field(default=2e-4, gt=0)
-    """Of Adam, until it falls tenfold."""
+    """Learning rate of Adam, until it falls tenfold."""
     drop_after: float = Field(default=0.5, gt=0, le=1)
     """Share of the epochs after which the rate falls."""
     drop_every: Epochs | None = None

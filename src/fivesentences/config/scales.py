@@ -41,11 +41,11 @@ class CellSpec(Strict):
     """Some cells of models x losses x training sets; a key that is null matches every cell."""
 
     model: Name | list[Name] | None = None
-    """As a study names it, or the registry."""
+    """Name of a model in a study or the registry."""
     loss: NamePattern | list[NamePattern] | None = None
-    """As a study names it, or a pattern such as sam_*."""
+    """Name of a loss in a study, or a pattern such as sam_*."""
     fraction: Fraction | list[Fraction] | None = None
-    """Of the training captions."""
+    """Share of the training captions."""
     captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = None
     """How many first captions of each training image, or all."""
 
@@ -99,7 +99,7 @@ class TrainingException(_CellWithHyperparameters):
     features: Layout | None = None
     """The layout that the model reads instead of its own."""
     widths: Widths = Field(default={})
-    """Of the models that have them."""
+    """Widths of the models that have them."""
     options: dict[Name, Any] = Field(default={})
     """Settings of the model besides its widths, such as `label_ratio`; folders are named by them."""
 
@@ -159,7 +159,7 @@ class TrainingScale(HyperparametersOfScale):
     """How runs are trained at a scale, and how they are given to a scheduler."""
 
     widths: Widths = Field(default={})
-    """Of the models that have them, such as embedding and word."""
+    """Widths of the models that have them, such as embedding and word."""
     minutes: Count = 30
     """Time that a scheduler should grant one run."""
     gpu: bool = False
@@ -249,7 +249,7 @@ class Scale(Strict):
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
     """One training run each, or by fraction."""
     other_seeds: list[OtherSeeds] = Field(default=[])
-    """Of some models or losses."""
+    """Other seeds of some models or losses."""
     training: TrainingScale = TrainingScale()
     categories: CategoryScale | None = None
     """Category retrieval; null: there is none."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -82,12 +83,14 @@ class ModelSpec(Strict):
     name: str
 
     @classmethod
+    @cache
     def widths(cls) -> tuple[str, ...]:
         """Names of the settings that are widths: a scale sets them, and they do not show in folder names."""
         fields = cls.model_fields.items()
         return tuple(name for name, field in fields if any(isinstance(mark, IsWidth) for mark in field.metadata))
 
     @classmethod
+    @cache
     def settings(cls) -> tuple[str, ...]:
         """Names of all other settings: what tells one variant of the model from another."""
         return tuple(name for name in cls.model_fields if name != "name" and name not in cls.widths())
