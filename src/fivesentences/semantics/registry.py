@@ -166,11 +166,8 @@ def prepare(
     settings = {**metric.settings} | ({} if parts.tokenisation is None else {"tokenize": parts.tokenisation})
     texts: Any = captions
     if parts.model is not None:
-        if vectors is None:
-            from fivesentences.semantics.sentence_encoders import encode_captions
-
-            vectors = encode_captions(parts.model, captions)
-        texts, settings = vectors, {"references": parts.references}
+        texts = captions if vectors is None else vectors
+        settings = {"model": parts.model, "references": parts.references}
     if metric.tuples:
         if tuples is None:
             raise InputError(
