@@ -179,7 +179,7 @@ def _tidy(
         settings.setdefault((row.role, row.division, row.selection), []).append(row)
     lines: list[tuple[Any, ...]] = []
     for some in settings.values():
-        places, fixed = [_place(row, where) for row in some], None
+        places = [_place(row, where) for row in some]
         for _, _, start, share in (place for place in places if places.count(place) > 1 and place[0] == CURVE):
             raise InputError(f"{where}: two rows have fₐ = {start:g} and λ = {share:g}; leave out one of them.")
         values = [{run.seed: results.value(run.name, row.selection, measure) for run in row.runs} for row in some]
