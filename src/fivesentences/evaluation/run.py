@@ -146,8 +146,9 @@ class RunEvaluator:
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
-    """Return numbers of an inference method, without the sums over directions."""
-    return [RunValue(**value, inference=method) for value in values if value["direction"]]
+    """Return the numbers of an inference method that are reported of runs, without the sums over directions."""
+    kept = [value for value in values if value["direction"] and metric_of(value["metric"]).of_runs]
+    return [RunValue(**value, inference=method) for value in kept]
 
 
 def evaluate_runs(
