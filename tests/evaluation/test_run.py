@@ -15,7 +15,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
 from fivesentences.evaluation.tidy import VALUE_COLUMNS, collect, read_evaluations
-from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
+from fivesentences.metrics import Evaluator, mean_phi, metric_of, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
 from fivesentences.retrieval import Gallery, rescore
@@ -79,7 +79,7 @@ def test_every_number_is_that_of_an_evaluator_of_the_rescored_matrix(files: dict
         for way in ("i2t", "t2i"):
             values += main(gallery.with_similarity(rescore(gallery, method, way)), (way,)).values
             values += [value for value in others(gallery, (way,)).values if value["phi"] and method == "naive"]
-        values += [total for total in sums_of(values) if total["metric"] != "mR"]
+        values = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
         wanted |= {tuple(({**value, "inference": method})[key] for key in keys): value["value"] for value in values}
     assert tidy.set_index(keys)["value"].to_dict() == wanted
     assert tidy["labels"].all() and (tidy.run == SPEC.name).all()
@@ -105,8 +105,8 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
                                   labels=labels[images])  # fmt: skip
             values = evaluator(gallery.with_similarity(rescore(gallery, method, "i2t")), ("i2t",)).values
             values += evaluator(gallery.with_similarity(rescore(gallery, method, "t2i")), ("t2i",)).values
-            totals = [total for total in sums_of(values) if total["metric"] != "mR"]
-            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in [*values, *totals]})
+            reported = [one for one in [*values, *sums_of(values)] if metric_of(one["metric"]).of_runs]
+            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in reported})
         wanted = {key: np.mean([values[key] for values in of_folds]) for key in of_folds[0]}
         assert {key: found[key] for key in wanted} == pytest.approx(wanted)
         by_tfidf = found[[key[keys.index("phi")] == "tfidf" for key in found.index]]
