@@ -13,7 +13,9 @@ import torch
 import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
+from fivesentences.corpus import Corpus
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
+from fivesentences.semantics import prepare, read_phi
 from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
 
 DEMO = PROJECT / "config" / "demo.yaml"
@@ -52,6 +54,18 @@ def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: 
     np.testing.assert_allclose(per_image.groupby("run")["Rsum"].mean().loc[rsum.index], rsum, atol=1e-3)
     assert "Traceback" not in "".join(path.read_text() for path in (micro / "logs").rglob("*.log"))
     assert "Nothing to be done" in said(micro, "snakemake", "--cores", 2, "--configfile", MICRO)
+
+
+@pytest.mark.slow
+def test_a_phi_of_vectors_is_made_of_captions_that_a_rule_encodes_once(micro: Path, tmp_path: Path) -> None:
+    shutil.copytree(micro / "results" / "corpus", tmp_path / "results" / "corpus")
+    name = "embedding:wordllama-max"
+    output = snakemake(tmp_path, micro / MICRO, f"results/semantics/scenes/test/{name}.npy", "--cores", 1)
+    assert (jobs(output)["encode_captions"], jobs(output)["score_captions"]) == (1, 1)
+    test = Corpus.read(tmp_path / "results/corpus/scenes.parquet").split("test")
+    matrix = read_phi(tmp_path / f"results/semantics/scenes/test/{name}.npy", test.captions, test.image_of_caption)
+    cells = prepare(name, test.captions, test.image_of_caption).score(np.arange(test.n_captions))
+    np.testing.assert_allclose(matrix, cells, atol=1e-6)
 
 
 @pytest.mark.slow
