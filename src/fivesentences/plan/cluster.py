@@ -24,7 +24,7 @@ ARRAY_RULES = (
 GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
 SUBMITTED_RULES = {
     *(*ARRAY_RULES, *GPU_RULES, *RESUMED_RULES),
-    *("draw_scenes", "load_corpus", "label_images", "keep_documents", "keep_documents_of_words"),
+    *("draw_scenes", "load_corpus", "encode_captions", "label_images", "keep_documents", "keep_documents_of_words"),
     *("join_features", "reduce_features", "describe_precomp", "evaluate", "compare_retrievals", "find_disagreements"),
     *("contrast_runs", "contrast_subspaces", "project_subspace", "ask_judge", "find_positives", "measure_phi"),
     *("measure_margins", "show_features", "show_gallery", "write_manifest"),
