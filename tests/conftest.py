@@ -173,6 +173,7 @@ def java_jars() -> list[Path]:
     return jars.class_path()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what shares a dear fixture, before the rest."""
 
