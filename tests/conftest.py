@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
 COUNTED = {name: f"FIVESENTENCES_{name.upper()}" for name in ("browser", "java", "latex", "slurm")}
-# What takes long to make, once in a session: all that use one run in one worker of pytest-xdist, and begin early.
-DEAR = ("micro", "everything", "jobs_of", "plans", "report", "reference", "notebook")
 # Named from where pytest was started; tests run elsewhere, and some ask for these as they are imported.
 for folder in ("FIVESENTENCES_MIRROR", "FIVESENTENCES_REHEARSAL", "FIVESENTENCES_SITE", "PARITY_FIXTURES"):
     if os.environ.get(folder):
@@ -171,19 +169,6 @@ def java_jars() -> list[Path]:
     if not jars.cached():
         pytest.skip("needs CoreNLP: `fivesentences jars` fetches it once (385 MB)")
     return jars.class_path()
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a dear fixture, before the rest."""
-
-    def dear(item: pytest.Item) -> str | None:
-        return next((name for name in DEAR if name in getattr(item, "fixturenames", ())), None)
-
-    for item in items:
-        if name := dear(item):
-            item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=lambda item: dear(item) is None)
 
 
 @pytest.hookimpl(wrapper=True)
