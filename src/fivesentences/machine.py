@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import platform
 import re
@@ -11,6 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.errors import Argument, InputError
+
+
+def package_folder(package: str) -> Path | None:
+    """The folder of an installed package, which is not imported; None if it is not installed."""
+    found = importlib.util.find_spec(package)
+    return None if found is None or not found.submodule_search_locations else Path(found.submodule_search_locations[0])
 
 
 def processors() -> int:

@@ -7,7 +7,6 @@ file, as in the package eccv_caption, whose lists are read at run time (extra ``
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from fivesentences.corpus.cxc import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError, install
+from fivesentences.machine import package_folder
 from fivesentences.metrics.positives import Positives, find_hits
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
 from fivesentences.retrieval.gallery import Gallery, Similarity
@@ -149,13 +149,11 @@ def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: I
 @lru_cache(maxsize=8)
 def _lists(name: str) -> dict[int, list[int]]:
     """Read lists of the installed package, found without importing it."""
-    found = importlib.util.find_spec("eccv_caption")
-    if found is None or not found.submodule_search_locations:
+    folder = package_folder("eccv_caption")
+    if folder is None:
         what = "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed"
         raise InputError(what, cure=install("eccv"))
-    content = read_json(
-        Path(found.submodule_search_locations[0]) / "data" / f"{name}.json", "install eccv_caption again"
-    )
+    content = read_json(folder / "data" / f"{name}.json", "install eccv_caption again")
     return {int(query): [int(item) for item in items] for query, items in content.items()}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib.metadata
-import importlib.util
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from fivesentences.errors import InputError, reason_of
 from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.detectors.weights import fit, read_state, read_weights
 from fivesentences.features.exactness import exact, on_one_thread
+from fivesentences.machine import package_folder
 from fivesentences.storage import sha256_of
 
 if TYPE_CHECKING:
@@ -264,10 +264,8 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
 
 def _packaged(name: str) -> Path | None:
     """The file of weights that a package holds, if it is installed."""
-    package = importlib.util.find_spec(PACKAGED[name]) if name in PACKAGED else None
-    if package is None or package.origin is None:
-        return None
-    return next((Path(package.origin).parent / "models").glob("*.pth"), None)
+    folder = package_folder(PACKAGED[name]) if name in PACKAGED else None
+    return None if folder is None else next((folder / "models").glob("*.pth"), None)
 
 
 def _is_folded(state: dict[str, Any]) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from fivesentences.console import Bar
 from fivesentences.corpus.parquet import read_parquet
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
+from fivesentences.machine import package_folder
 from fivesentences.semantics.registry import MINILM, WORDS
 from fivesentences.storage import replacing, sha256_of, write_json
 
@@ -75,7 +75,7 @@ def _static(texts: list[str]) -> tuple[NDArray[np.float32], dict[str, Any]]:
     model = wordllama.WordLlama.load(dim=256, cache_dir=folder, disable_download=True)
     vectors = np.asarray(model.embed([text.lower() for text in texts]), dtype=np.float32)
     weights = folder / "weights" / "l2_supercat_256.safetensors"
-    return np.nan_to_num(vectors), {"version": _version(WORDS_PACKAGE), "weights_sha256": sha256_of(weights)}
+    return np.nan_to_num(vectors), {"version": version(WORDS_PACKAGE), "weights_sha256": sha256_of(weights)}
 
 
 def _contextual(model: str, texts: list[str], revision: str | None) -> tuple[NDArray[np.float32], dict[str, Any]]:
@@ -83,27 +83,21 @@ def _contextual(model: str, texts: list[str], revision: str | None) -> tuple[NDA
         from fivesentences.encoders.of_sentence_transformers import open_model
     except ImportError:
         raise InputError(f"phi of {model} needs sentence-transformers", cure=install("meaning")) from None
-    encoder, source = open_model(str(_packaged()) if model == MINILM else model, revision, "cpu")
+    named = model
+    if model == MINILM:
+        folder = package_folder(MINILM_PACKAGE.replace("-", "_"))
+        if folder is None:
+            raise InputError(f"phi of {MINILM} needs the package {MINILM_PACKAGE}", cure=install("meaning"))
+        named = str(folder / "model")
+    encoder, source = open_model(named, revision, "cpu")
     parts = []
     with Bar(f"encode captions ({model})", len(texts), delay=3.0) as bar:
         for start in range(0, len(texts), CAPTIONS_PER_BATCH):
             part = texts[start : start + CAPTIONS_PER_BATCH]
             parts.append(np.asarray(encoder.encode(part, show_progress_bar=False), dtype=np.float32))
             bar.advance(len(part))
-    versions = {"version": _version(MINILM_PACKAGE)} if model == MINILM else {}
-    return np.concatenate(parts), versions | source.facts()
-
-
-def _packaged() -> Path:
-    """The folder of the packaged model."""
-    found = importlib.util.find_spec(MINILM_PACKAGE.replace("-", "_"))
-    if found is None or found.origin is None:
-        raise InputError(f"phi of {MINILM} needs the package {MINILM_PACKAGE}", cure=install("meaning"))
-    return Path(found.origin).parent / "model"
-
-
-def _version(package: str) -> str:
-    return importlib.metadata.version(package)
+    packaged = {"version": version(MINILM_PACKAGE)} if model == MINILM else {}
+    return np.concatenate(parts), packaged | source.facts()
 
 
 def write_vectors(vectors: CaptionVectors, captions: pd.DataFrame, path: Path) -> None:

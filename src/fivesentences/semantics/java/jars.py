@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fivesentences.errors import InputError, need
+from fivesentences.machine import package_folder
 from fivesentences.storage import alone, sha256_of
 
 OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
@@ -67,9 +68,9 @@ def wheel_jar(name: str) -> Path:
         InputError: If the package or the file is missing.
     """
     need("pycocoevalcap", "java", name)
-    found = importlib.util.find_spec("pycocoevalcap")
-    assert found is not None and found.submodule_search_locations
-    path = Path(next(iter(found.submodule_search_locations)), name)
+    folder = package_folder("pycocoevalcap")
+    assert folder is not None  # as needed above
+    path = folder / name
     if not path.is_file():
         raise InputError(f"{path}: there is no such file in pycocoevalcap; reinstall its wheel, version 1.2.")
     return path
