@@ -121,8 +121,8 @@ class RunEvaluator:
                 of_others = self._of_others(gallery).values
                 values += [value for value in _of_directions(of_others, method) if value["phi"]]
         # Sums come last: those of two directions may come from two matrices.
-        totals = [total for total in sums_of(values) if metric_of(total["metric"]).of_runs]
-        return values + totals, hubs, per_image
+        reported = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
+        return reported, hubs, per_image
 
     def _in_folds(self, gallery: Gallery, method: str, folds: int, first: int, reading: str) -> list[RunValue]:
         """Average every number over the ``first`` of some folds, without counts of hubs and contributions of images.
@@ -146,9 +146,8 @@ class RunEvaluator:
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
-    """Return the numbers of an inference method that are reported of runs, without the sums over directions."""
-    kept = [value for value in values if value["direction"] and metric_of(value["metric"]).of_runs]
-    return [RunValue(**value, inference=method) for value in kept]
+    """Return numbers of an inference method, without the sums over directions."""
+    return [RunValue(**value, inference=method) for value in values if value["direction"]]
 
 
 def evaluate_runs(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from fivesentences.config.types import EvaluationPhi
 from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
+from fivesentences.losses.triplet import TripletLoss
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,10 +18,9 @@ class SparingTriplet(Loss):
     """Triplet loss with the hardest negative whose phi is at most a threshold.
 
     A caption that says what an image's captions say is likely to be right: a pair with a larger phi is no negative. The
-    rest is ``TripletLoss(negatives="hardest")``: sum over the batch and both directions of ``[margin - S_ii + S_ij]+``.
-    A query of which every other item is spared has no hinge. With ``spared: shuffled``, a control, each pair of the
-    batch is spared as another one would be (rows and columns alike, drawn by torch's global CPU generator): as many
-    are spared, whatever they mean.
+    rest is ``TripletLoss(negatives="hardest")``. A query of which every other item is spared has no hinge. With
+    ``spared: shuffled``, a control, each pair of the batch is spared as another one would be (rows and columns alike,
+    drawn by torch's global CPU generator): as many are spared, whatever they mean.
     """
 
     reads = "similarity"
@@ -68,13 +68,8 @@ class SparingTriplet(Loss):
         """
         batch = checked_batch("SparingTriplet", similarity, phi, needs_phi=True)
         assert phi is not None
-        if batch < 2:
-            return similarity.sum() * 0.0  # there is no negative
         if self.spared == "shuffled":
             place = random_cycle(batch, None).to(phi.device)
             phi = phi[place][:, place]
-        own = torch.eye(batch, dtype=torch.bool, device=similarity.device)
-        scores = similarity.masked_fill(own | (self.threshold < phi.T), -torch.inf)
-        positive = similarity.diagonal()
-        hardest = scores.max(dim=1).values, scores.max(dim=0).values
-        return sum((self.margin - positive + one).clamp(min=0).sum() for one in hardest)  # type: ignore[return-value]
+        spared = (self.threshold < phi.T).fill_diagonal_(False)
+        return TripletLoss(self.margin, "hardest")(similarity.masked_fill(spared, -torch.inf))

@@ -12,6 +12,11 @@ POLICIES = ("zero", "skip", "error")
 Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries have nothing to find
 
 
+def share_of(part: NDArray[np.float64], whole: NDArray[np.float64], nothing: NDArray[np.bool_]) -> Scores:
+    """``[queries]`` part of the whole, and which queries have nothing to find; the whole may be 0 there."""
+    return part / np.where(nothing, 1.0, whole), nothing
+
+
 def after_policy(scores: Scores, empty: str, direction: Direction) -> NDArray[np.float64]:
     """``[queries]`` fractions after the policy for queries that have nothing to find; NaN where one is left out.
 

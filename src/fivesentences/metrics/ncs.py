@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_cutoffs, checked_direction
@@ -51,8 +51,7 @@ def paper_ncs(
         size = m or k
         credited = np.where(slot[:, :k] < min(size, ideal_items.shape[1]), retrieved[:, :k], 0.0).sum(axis=1)
         possible = ideal[:, :size].sum(axis=1)
-        nothing = possible == 0
-        scores[k] = (credited / np.where(nothing, 1.0, possible), nothing)
+        scores[k] = share_of(credited, possible, possible == 0)
     return scores
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, share_of
 from fivesentences.metrics.ranking import Ranking, ranking_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
@@ -25,8 +25,7 @@ def ndcg_scores(ranking: Ranking, relevance: Relevance, k: int, gains: str = "li
         return np.asarray(gain @ (1 / np.log2(np.arange(2, gain.shape[1] + 2))))
 
     ideal = discounted(relevance.ideal(ranking.direction, k).items)
-    nothing = ideal == 0
-    return discounted(ranking.items) / np.where(nothing, 1.0, ideal), nothing
+    return share_of(discounted(ranking.items), ideal, ideal == 0)
 
 
 def ndcg(

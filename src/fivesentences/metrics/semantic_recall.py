@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
+from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
@@ -52,7 +52,7 @@ def semantic_recall_scores(
         n_relevant = np.count_nonzero(best >= 0, axis=1)
     if weighting == "soft":
         gained = np.where(hit, relevance.values(items, direction), 0.0)
-        return {k: (gained[:, :k].sum(axis=1) / np.where(nothing, 1.0, scale), nothing) for k in ks}
+        return {k: share_of(gained[:, :k].sum(axis=1), scale, nothing) for k in ks}
     if style == "vse_recall":
         return {k: (hit[:, :k].any(axis=1).astype(np.float64), nothing) for k in ks}
     return {k: (np.count_nonzero(hit[:, :k], axis=1) / np.maximum(1, n_relevant), nothing) for k in ks}
