@@ -57,6 +57,7 @@ SCALES = {
     "phi_matrix": scale(("matrices names 'spise'", "did you mean 'spice'?"), matrices=["cider", "spise"]),
     "phi_left_out": scale(("leave_out.phis names 'metoer'", "'meteor'?"), leave_out={"phis": ["metoer"]}),
     "phi_tokens": scale(("evaluation_phi is 'spice-ptb'", "takes no tokenisation"), evaluation_phi="spice-ptb"),
+    "phi_model": scale(("'minilmm'", "did you mean 'minilm'?"), matrices=["embedding:minilmm"]),
     "phi_pairs": scale(("matrices names 'meteor'", "no matrix of it"), matrices=["meteor"]),
     "phi_text": scale(("evaluation_phi is 'CIDEr'",), evaluation_phi="CIDEr"),
     "split": scale(("splits.0 is 'Train'",), datasets={"scenes": {"loader": "karpathy", "splits": ["Train"]}}),

@@ -21,6 +21,7 @@ from fivesentences.config.types import (
     Layout,
     Name,
     NamePattern,
+    PhiModel,
     PhiName,
     Seed,
     Sha256,
@@ -243,7 +244,7 @@ class Scale(Strict):
     """Further phi with which runs are evaluated."""
     matrices: list[PhiName] = Field(default=[])
     """Further phi matrices of every dataset's test split."""
-    sentence_encoders: dict[Name, SentenceEncoder] = Field(default={})
+    sentence_encoders: dict[PhiModel, SentenceEncoder] = Field(default={})
     """Models of phi besides those that packages hold: `embedding:<name>`."""
     judges: list[JudgeSpec] = Field(default=[])
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])

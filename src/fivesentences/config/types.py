@@ -44,6 +44,8 @@ Md5 = Annotated[str, Field(pattern=_MD5)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
 _PHI = r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?(-(whitespace|reattached|ptb|centroid|max|mean))?"
+# Of a model of captions, in `embedding:<model>`.
+PhiModel = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi with which runs are evaluated: one matrix, or the mean of several (`tfidf+bleu_daa`), as in DAA.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]

@@ -150,7 +150,7 @@ class Plan:
         judged: Every (phi, references) whose agreement with judges is shown.
 
     Raises:
-        InputError: If studies and scale do not fit together, or two different runs would have one name.
+        InputError: If studies and scale do not fit together, a phi names an unknown model, or two different runs would have one name.
     """
 
     def __init__(
@@ -245,6 +245,10 @@ class Plan:
         self.matrices = list(dict.fromkeys([*evaluation, *self.shown_phis, *scale.matrices]))
         asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
         self.judged = [(phi, references) for phi, references in asked if scale.shows(phi)]
+        of_losses = {phi for run in self.all_runs.values() for phi in run.loss.phis}
+        for phi in (*self.matrices, *(phi for phi, _ in self.judged), *of_losses):
+            if (model := model_of(phi)) is not None:
+                self.sentence_encoder(model)
 
     def _made_at(self, scale: Scale, exhibits: Mapping[str, Exhibit]) -> expand.Made:
         check_scale(self.studies, scale)
