@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.semantics import prepare, read_phi, read_phi_note, write_phi
+from fivesentences.semantics import prepare, read_phi, read_phi_note, read_top_k, write_phi, write_top_k
 from fivesentences.semantics.embedding import EmbeddingScorer
 from fivesentences.semantics.registry import parse_name
 from fivesentences.semantics.sentence_encoders import CaptionVectors, encode_captions, read_vectors, write_vectors
@@ -123,6 +123,19 @@ def test_a_matrix_is_written_with_its_model(tmp_path):
     np.testing.assert_array_equal(read_phi(tmp_path / "phi.npy", CAPTIONS), scorer.score(np.arange(5)))
     note = read_phi_note(tmp_path / "phi.npy")
     assert (note["vectors"]["model"], note["references"]) == ("wordllama", "max")
+
+
+def test_a_top_k_store_says_its_model_too(tmp_path):
+    write_top_k("embedding:wordllama", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "top", 2)
+    assert read_top_k(tmp_path / "top").note["vectors"]["model"] == "wordllama"
+
+
+@pytest.mark.parametrize(
+    ("captions", "image_of_caption", "named"), [(["a dog", 7], [0, 1], "7"), (CAPTIONS, [0, 1], "5"), ([], [], None)]
+)
+def test_captions_that_do_not_fit_are_refused_before_they_are_encoded(captions, image_of_caption, named):
+    with pytest.raises(InputError, match=named):
+        prepare("embedding:no/such-model", captions, image_of_caption)
 
 
 def test_kept_vectors_are_found_by_caption_and_only_for_the_text_that_was_encoded(tmp_path):

@@ -12,7 +12,7 @@ from fivesentences.semantics.references import References
 from fivesentences.semantics.registry import MINILM, REFERENCE_KINDS
 from fivesentences.semantics.scoring import Indices, Scorer
 from fivesentences.semantics.sentence_encoders import CaptionVectors, encode_captions
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.semantics.validation import checked_corpus, checked_pairing
 
 
 class EmbeddingScorer(Scorer):
@@ -28,7 +28,7 @@ class EmbeddingScorer(Scorer):
         model: What encodes captions; see ``encode_captions``.
 
     Raises:
-        InputError: If vectors and images do not fit, or there are no such references.
+        InputError: If captions and images do not fit, there is no such model, or no such references.
     """
 
     def __init__(
@@ -40,10 +40,14 @@ class EmbeddingScorer(Scorer):
     ):
         if references not in REFERENCE_KINDS:
             raise InputError(f"references is {references!r}; expected one of {', '.join(REFERENCE_KINDS)}.")
-        vectors = captions if isinstance(captions, CaptionVectors) else encode_captions(model, captions)
+        if isinstance(captions, CaptionVectors):
+            vectors, pairing = captions, checked_pairing(image_of_caption, len(captions.array))
+        else:
+            texts, pairing = checked_corpus(captions, image_of_caption)
+            vectors = encode_captions(model, texts)
         self._vectors = vectors.array
         self.facts = {"vectors": vectors.facts, "references": references, "negative cosines": 0}
-        self._references = References(checked_pairing(image_of_caption, len(self._vectors)))
+        self._references = References(pairing)
         self._kind, self.shape = references, self._references.shape
         ordered = self._vectors[self._references.by_image]
         self._sums = np.add.reduceat(ordered, self._references.first, axis=0)  # [images, dim]
@@ -69,14 +73,11 @@ class EmbeddingScorer(Scorer):
         if self._kind != "max":
             return np.asarray(np.maximum(ours @ self._of_image[images].T, 0))
         found = np.zeros((len(captions), len(images)), dtype=np.float32)
-        count, first, by_image = (
-            self._references.count[images],
-            self._references.first[images],
-            self._references.by_image,
-        )
+        of = self._references
+        count, first = of.count[images], of.first[images]
         for place in range(count.max(initial=0)):  # the first reference of every image, then the second ...
             has = np.flatnonzero(count > place)
-            cosines = ours @ self._vectors[by_image[first[has] + place]].T
+            cosines = ours @ self._vectors[of.by_image[first[has] + place]].T
             if len(has) == len(images):
                 np.maximum(found, cosines, out=found)
             else:

@@ -23,7 +23,7 @@ from fivesentences.semantics.registry import (
     parse_name,
     prepare,
 )
-from fivesentences.semantics.scoring import fill
+from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
@@ -72,7 +72,7 @@ def write_phi(
     out = Path(out)
     check_matrix(phi_name, out)
     scorer = prepare(phi_name, captions, image_of_caption, tuples, vectors)
-    note = note_of(phi_name, captions, image_of_caption, tuples) | dict(scorer.facts)
+    note = note_of(phi_name, scorer, captions, image_of_caption, tuples)
     if captions_file is not None:
         note["captions_file"] = captions_file
     with replacing(out) as temporary:
@@ -107,11 +107,11 @@ def check_matrix(phi_name: str, out: Path) -> None:
 
 
 def note_of(
-    phi_name: str, captions: Sequence[str], image_of_caption: ArrayLike, tuples: Tuples | None
+    phi_name: str, scorer: Scorer, captions: Sequence[str], image_of_caption: ArrayLike, tuples: Tuples | None
 ) -> dict[str, Any]:
-    """Return the note of what a phi is made from, for the file beside it; ``prepare`` has checked the captions."""
+    """Return the note of what a phi is made from, for the file beside it; its scorer has checked the captions."""
     metric, tokenisation, *_ = parse_name(phi_name)
-    shape = [len(captions), int(np.max(image_of_caption)) + 1]
+    shape = list(scorer.shape)
     used = tuples if needs_tuples(phi_name) else None
     return {
         "phi": phi_name,
@@ -126,6 +126,7 @@ def note_of(
         "rows": "captions",
         "columns": "images",
         "version": importlib.metadata.version("fivesentences"),
+        **scorer.facts,
     }
 
 

@@ -36,7 +36,6 @@ class SemanticMetric:
         tokenised: Whether a tokenisation may be chosen.
         idf: Whether a score depends on all captions of the corpus, through document frequencies.
         tuples: Whether the metric compares scene-graph tuples.
-        vectors: Whether the metric compares vectors of captions.
         whole: Whether a whole matrix can be computed; otherwise only pairs.
         undefined: Description of the cells where the metric is undefined.
     """
@@ -46,7 +45,6 @@ class SemanticMetric:
     tokenised: bool = False
     idf: bool = False
     tuples: bool = False
-    vectors: bool = False
     whole: bool = True
     undefined: str | None = None
 
@@ -84,7 +82,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "tfidf": SemanticMetric("tfidf:TfidfScorer", tokenised=True, idf=True),
     "bleu_daa": SemanticMetric("bleu:BleuDaaScorer", tokenised=True),
     "rouge_daa": SemanticMetric("rouge:RougeDaaScorer", tokenised=True),
-    "embedding": SemanticMetric("embedding:EmbeddingScorer", vectors=True),
+    "embedding": SemanticMetric("embedding:EmbeddingScorer"),
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
     "binary": SemanticMetric("scoring:BinaryScorer"),
 }
@@ -163,7 +161,7 @@ def prepare(
     """
     parts = parse_name(phi_name)
     metric = SEMANTIC_METRICS[parts.metric]
-    settings = {**metric.settings} | ({} if parts.tokenisation is None else {"tokenize": parts.tokenisation})
+    settings = metric.settings if parts.tokenisation is None else metric.settings | {"tokenize": parts.tokenisation}
     texts: Any = captions
     if parts.model is not None:
         texts = captions if vectors is None else vectors

@@ -109,7 +109,7 @@ def write_top_k(
     out = Path(out)
     check_store(phi_name, out, k)
     scorer = prepare(phi_name, captions, image_of_caption, tuples)
-    note = note_of(phi_name, captions, image_of_caption, tuples)
+    note = note_of(phi_name, scorer, captions, image_of_caption, tuples)
     note["top_k"] = k = min(int(k), note["shape"][1])
     out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
