@@ -150,7 +150,8 @@ class Plan:
         judged: Every (phi, references) whose agreement with judges is shown.
 
     Raises:
-        InputError: If studies and scale do not fit together, a phi names an unknown model, or two different runs would have one name.
+        InputError: If studies and scale do not fit together, a phi names an unknown model, or two different runs would
+            have one name.
     """
 
     def __init__(
