@@ -1,7 +1,7 @@
 """Kill the workflow again and again while it makes one scale, and compare its results with an undisturbed run's.
 
 Not part of `uv run pytest`, since it takes many minutes. It writes kills.csv and kills.md, from which
-`docs/fill.py docs/reliability.md --results FOLDER` makes the page:
+`docs/values` makes the page where FOLDER is results/reliability:
 
     uv run python tests/workflow/kill_campaign.py --out results/reliability
 """
