@@ -41,6 +41,20 @@ def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_
     assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
 
 
+def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan_for, tmp_path):
+    network = {"extractor": "mobilenetv2_100", "weights": None}
+    (tmp_path / "base.yaml").write_text(
+        yaml.safe_dump(
+            {"extends": str(CONFIG / "demo.yaml"), "features": network, "weights": {"mobilenetv2_100": "a.pt"}}
+        )
+    )
+    base = {"extends": str(tmp_path / "base.yaml")}
+    assert plan_for(**base).scale.weights == {"mobilenetv2_100": Path("a.pt")}
+    assert plan_for(**base, features={"extractor": "resnet152"}).scale.weights == {}
+    with pytest.raises(InputError, match=r"weights\.vgg19"):  # what a scale states itself is checked
+        plan_for(**base, features={"extractor": "resnet152"}, weights={"vgg19": "b.pt"})
+
+
 @pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
 def test_every_study_can_be_the_only_one_of_a_scale_that_extends_the_demo(plan_for, study):
     plan = plan_for(study)

@@ -979,7 +979,8 @@ def _as_text(paths: Mapping[str, Path]) -> dict[str, str]:
 def scale_of(content: Any, path: Path) -> Scale:
     """A scale from the plain data of its file, merged into the scale that it extends.
 
-    Inherited entries that name nothing in the studies of the scale are left out; see ``inheriting``.
+    Inherited entries that name nothing in the studies of the scale are left out, see ``inheriting``, and so are
+    inherited weights of networks whose features it replaces.
 
     Args:
         content: The content of the file, perhaps changed by the caller.
@@ -989,10 +990,26 @@ def scale_of(content: Any, path: Path) -> Scale:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
     merged = extended(content, path)
-    scale = check(Scale, merged, str(path))
     if merged is content:  # it extends nothing
-        return scale
+        return check(Scale, merged, str(path))
+    merged = _without_replaced_networks(merged, content)
+    scale = check(Scale, merged, str(path))
     return inheriting(merged, content, _studies_of(scale, path.parent), str(path))
+
+
+def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    weights, stated = merged.get("weights"), own.get("weights")
+    if not isinstance(weights, dict):
+        return merged
+    further = merged.get("further_features")
+    blocks = [
+        merged.get("features"),
+        merged.get("grid_features"),
+        *(further.values() if isinstance(further, dict) else ()),
+    ]
+    read = [block.get("extractor") for block in blocks if isinstance(block, dict)]
+    kept = {name: file for name, file in weights.items() if name in read or name in (stated or {})}
+    return merged | {"weights": kept}
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:
