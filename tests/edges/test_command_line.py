@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edge_cases import ids, refused, right
+from edge_cases import refused, right
 
 TEXTS = [f"a dog {i} runs {j}" for i in range(4) for j in range(5)]
 
@@ -76,7 +76,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=ids)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_command_line(case, carry_out, monkeypatch):
     monkeypatch.setenv("FIVESENTENCES_CACHE", "nothing")  # where no CoreNLP is
     carry_out(case)

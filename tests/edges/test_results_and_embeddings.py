@@ -17,7 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
-from edge_cases import ids, refused, right
+from edge_cases import refused, right
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
@@ -232,6 +232,6 @@ DETECTORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*RESULTS, *EMBEDDINGS, *ENCODERS, *FEATURES, *MADE_HERE, *DETECTORS], ids=ids)
+@pytest.mark.parametrize("case", [*RESULTS, *EMBEDDINGS, *ENCODERS, *FEATURES, *MADE_HERE, *DETECTORS], ids=str)
 def test_results_and_embeddings(case, carry_out):
     carry_out(case)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from edge_cases import Case, ids, refused, right
+from edge_cases import Case, refused, right
 from fivesentences.models.released_checkpoints import load_imported
 
 
@@ -121,6 +121,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=ids)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_trained_weights(case, carry_out):
     carry_out(case)
