@@ -17,7 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
-from edge_cases import refused, right
+from edge_cases import Program, refused, right
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
@@ -61,13 +61,6 @@ def embedded(folder: Path, **changed: Any) -> None:
         "files": {name: sha256_of(folder / name) for name in names},
     }  # fmt: skip
     (folder / "embed.json").write_text(json.dumps(note | changed))
-
-
-class Program:
-    """What a pickle would run if it were unpickled."""
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.system, ("touch ran",)
 
 
 def queries(path: Path, label: bytes | None, **changed: Any) -> None:
