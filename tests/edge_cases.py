@@ -43,7 +43,7 @@ class Case(NamedTuple):
         says: Texts that the refusal, or the output of a command, or the returned value in words must hold.
         refused: Whether it must be refused.
         makes: Files that may be new or changed afterwards.
-        name: For the report; default the command line.
+        name: For the report; default the command line, or of a function what is said.
     """
 
     what: str | Callable[[Path], Any]
@@ -54,7 +54,8 @@ class Case(NamedTuple):
 
     def __str__(self) -> str:
         # A function's own text holds its address, which differs between the processes that collect tests.
-        return (self.name or getattr(self.what, "__qualname__", str(self.what)))[:100]
+        text = self.what if isinstance(self.what, str) else ", ".join(self.says) or self.what.__qualname__
+        return (self.name or text)[:100]
 
 
 def refused(what: str | Callable[[Path], Any], *says: str, name: str = "") -> Case:

@@ -155,8 +155,8 @@ CASES = [
     refused(compared(models="a"), "there is 1 model; a comparison needs at least two"),
     refused(compared(against="z"), "against is 'z', which is none of a, b"),
     refused(scored_again, "[10, 50]", "[20, 100]"),
-    refused(lambda _: holm([0.5, 2.0]), "p is not a list of numbers from 0 to 1", name="p of 2"),
-    refused(lambda _: holm(0.5), "p is not a list of numbers from 0 to 1", name="p of no list"),
+    refused(lambda _: holm([0.5, 2.0]), "p is not a list of numbers from 0 to 1"),
+    refused(lambda _: holm(0.5), "p is not a list of numbers from 0 to 1"),
 ]
 
 

@@ -103,7 +103,7 @@ CASES = [
     refused("similarity run -o s.npy --corpus c.parquet --features f.npy", "run: there is no vocabulary.json in it"),
     refused("similarity whole -o s.npy", "run.yaml: it is empty"),
     refused("similarity nowhere -o s.npy", "there is no weights.safetensors"),
-    refused(lambda folder: load_imported(folder / "whole"), "released.safetensors: there is no such file", name="load"),
+    refused(lambda folder: load_imported(folder / "whole"), "released.safetensors: there is no such file"),
 ]
 
 
