@@ -49,7 +49,7 @@ CASES = [
     right("evaluate 'ü 犬.npy' --markdown -", "ü 犬.npy: 4 images, 20 captions"),
     refused("evaluate 'no\udcff.npy'", r"'no\udcff.npy' is not text in this locale", name="a name that is no text"),
     right(f"evaluate '{CLEAR}.npy'", r"a\x1b[2J.npy: 4 images", name="a table of an escape sequence"),
-    right(f"evaluate '{CLEAR}.npy' b=s.npy", r"a\x1b[2J", name="a table's cell of an escape sequence"),
+    right(f"evaluate '{CLEAR}.npy' b=s.npy --resamples 9", r"a\x1b[2J", name="a table's cell of an escape sequence"),
     right(f"evaluate '{CLEAR}.npy' --markdown -", r"a\\x1b[2J.npy: 4 images", name="Markdown of an escape sequence"),
     refused(f"evaluate 'b{CLEAR}.npy'", r"ba\x1b[2J.npy: there is no", r"'a\x1b[2J.npy'?", name="an escape sequence"),
     refused("evaluate 'a\nError: b.npy'", r"a\nError: b.npy: there is no such file", name="a name of two lines"),
