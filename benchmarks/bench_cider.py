@@ -10,9 +10,6 @@ time for the matrix is extrapolated from these rows.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,19 +18,7 @@ import numpy as np
 from pycocoevalcap.cider.cider import Cider
 
 from captions import coco_5k, machine
-
-CHILD = """
-import json, resource, sys
-from fivesentences.semantics import cider_matrix
-captions, image_of_caption = json.load(open(sys.argv[1]))
-matrix = cider_matrix(captions, image_of_caption, out=sys.argv[2])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
-"""
-
-
-def official_row(caption: str, references: dict[int, list[str]]) -> np.ndarray:
-    candidate = [" ".join(caption.lower().split())]
-    return np.asarray(Cider().compute_score(references, dict.fromkeys(references, candidate))[1])
+from text_metric import cold_matrix, references_of
 
 
 def main() -> None:
@@ -42,37 +27,22 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="cold processes to time (default 3)")
     arguments = parser.parse_args()
     name, captions, image_of_caption = coco_5k()
-    n_images = max(image_of_caption) + 1
+    words, texts = references_of(captions, image_of_caption)
+    references, n_images = dict(enumerate(texts)), len(texts)
     print(machine())
     print(f"{name}: {len(captions):,} captions x {n_images:,} images")
 
     with tempfile.TemporaryDirectory() as folder:
-        given, written = Path(folder, "captions.json"), Path(folder, "cider.npy")
-        given.write_text(json.dumps([captions, image_of_caption]))
-        seconds, peaks = [], []
-        for _ in range(arguments.repeat):
-            written.unlink(missing_ok=True)
-            started = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-c", CHILD, str(given), str(written)], check=True, capture_output=True, text=True
-            )
-            seconds.append(time.perf_counter() - started)
-            peaks.append(int(done.stdout))
-        size = written.stat().st_size
-        print(
-            f"cider_matrix, cold process to float32 .npy: median {np.median(seconds):.1f} s of "
-            f"{', '.join(f'{s:.1f}' for s in seconds)}; peak memory {max(peaks) / 1e9:.2f} GB, of which the mapped "
-            f"output may be {size / 1e9:.2f} GB"
-        )
+        written = Path(folder, "phi.npy")
+        median, told = cold_matrix("cider_matrix", {}, (captions, image_of_caption), written, arguments.repeat)
+        print(told)
         matrix = np.load(written, mmap_mode="r")
-        references: dict[int, list[str]] = {image: [] for image in range(n_images)}
-        for caption, image in zip(captions, image_of_caption, strict=True):
-            references[image].append(" ".join(caption.lower().split()))
         rows = np.random.default_rng(0).choice(len(captions), size=arguments.rows, replace=False)
         spent, difference, same_zeros = 0.0, 0.0, True
         for row in rows:
+            candidates = {image: [words[row]] for image in references}
             started = time.perf_counter()
-            theirs = official_row(captions[row], references)
+            theirs = np.asarray(Cider().compute_score(references, candidates)[1])
             spent += time.perf_counter() - started
             difference = max(difference, float(np.abs(matrix[row] - theirs).max()))
             same_zeros &= bool(np.array_equal(matrix[row] == 0, theirs == 0))
@@ -83,7 +53,7 @@ def main() -> None:
         f"pycocoevalcap, {len(rows)} rows: {per_pair * 1e6:.0f} us per pair, the matrix {whole / 3600:.1f} h "
         f"(extrapolated); largest difference {difference:.1e} (float32 file), same zeros: {same_zeros}"
     )
-    print(f"ratio: {whole / np.median(seconds):,.0f} times as fast")
+    print(f"ratio: {whole / median:,.0f} times as fast")
 
 
 if __name__ == "__main__":

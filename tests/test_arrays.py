@@ -45,6 +45,8 @@ def _npy(header: str, data: bytes = b"") -> bytes:
         _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }"),
         _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }"),
         _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", b"\0" * 9),
+        _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", b"\0" * 9),
+        _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (True, 2), }", b"\0" * 8),
         _npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"\x80\x04N."),
         _npy("{'descr': 'nonsense', 'fortran_order': False, 'shape': (1,), }"),
         _npy("{'descr': '<f4'}"),
@@ -52,7 +54,7 @@ def _npy(header: str, data: bytes = b"") -> bytes:
         _npy("[" + "-" * 9000 + "1]"),
         _npy("__import__('os').system('ls')"),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 def test_a_file_that_is_not_what_its_header_says_is_refused(tmp_path, content):
     (tmp_path / "a.npy").write_bytes(content)

@@ -273,6 +273,10 @@ class _Loader(yaml.SafeLoader):
 
     def __init__(self, text: str):
         super().__init__(text)
+        # A tenth of the time, in every job of a workflow; but libyaml calls half of a surrogate pair otherwise.
+        if yaml.__with_libyaml__ and "\\" not in text:
+            fast: Any = yaml.CSafeLoader(text)
+            vars(self).update(check_event=fast.check_event, peek_event=fast.peek_event, get_event=fast.get_event)
         self._sizes: dict[int, int] = {}  # of nodes, with their aliases replaced, by identity
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:

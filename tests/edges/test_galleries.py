@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_cases import ids, refused, right
+from edge_cases import refused, right
 from fivesentences.evaluation import coco_test_ids, compare, evaluate
 from fivesentences.metrics import Positives, recall_at_k
 from fivesentences.retrieval import Gallery, cosine_similarity, inverted_softmax, rescore, unique_images
@@ -149,7 +149,7 @@ CASES = [
     refused("evaluate int60.npy", "int60.npy[0, 0] is 1152921504606847", "float64 would round", "subtract a constant"),
     refused("evaluate uint60.npy", "float64 would round"),
     refused("evaluate int60.npy --inference csls", "float64 would round"),
-    refused(lambda f: recall_at_k(np.load(f / "int60.npy")), "similarity[0, 0] is", name="recall_at_k of 2**60"),
+    refused(lambda f: recall_at_k(np.load(f / "int60.npy")), "similarity[0, 0] is"),
     refused("evaluate complex.npy", "complex.npy", "complex128", "matrix of real numbers"),
     refused("evaluate datetime.npy", "datetime64[s]"),
     refused("evaluate struct.npy", "struct.npy", "matrix of real numbers"),
@@ -159,32 +159,27 @@ CASES = [
     right("evaluate big_endian.npy", "R@k"),
     right("evaluate fortran.npy", "R@k"),
     right("evaluate zero.npy", "zero.npy: 20 of 20 images score all captions equally", "100 of 100 captions"),
-    refused(lambda f: recall_at_k(_masked(f)), "similarity is a masked array that hides", "filled", name="a mask"),
-    refused(lambda f: evaluate(_scores(f), _masked(f).T), "masked array that hides", name="phi with a mask"),
-    refused(lambda f: compare(_scores(f), _masked(f)), "masked array that hides", name="compare with a mask"),
+    refused(lambda f: recall_at_k(_masked(f)), "similarity is a masked array that hides", "filled"),
+    refused(lambda f: evaluate(_scores(f), _masked(f).T), "masked array that hides"),
+    refused(lambda f: compare(_scores(f), _masked(f)), "masked array that hides"),
     right(lambda f: recall_at_k(np.ma.masked_array(_scores(f))), "{1: 5.0", name="a mask that hides nothing"),
     refused(
         lambda f: Gallery.of(_scores(f), np.ma.masked_equal(np.arange(100) // 5, 3)),
-        "image_of_caption is a masked array that hides 5 of 100", name="a pairing with a mask",
-    ),
-    refused(
-        lambda _: cider_matrix(["a dog"] * 4, np.ma.masked_equal([0, 0, 1, 1], 1)), "image_of_caption is a masked",
-        name="cider_matrix with a mask",
-    ),
-    refused(lambda _: recall_at_k([[1.0, 2.0], [3.0]]), "rows differ in length", name="a ragged list"),
-    refused(lambda _: recall_at_k([["a", "b"]]), "matrix of real numbers", name="a list of words"),
-    refused(lambda f: recall_at_k(_scores(f).astype(object)), "object", name="objects"),
-    refused(lambda f: recall_at_k(_scores(f), ks=(10**12,)), "ks holds 1000000000000", name="ks of 10**12"),
+        "image_of_caption is a masked array that hides 5 of 100"),
+    refused(lambda _: cider_matrix(["a dog"] * 4, np.ma.masked_equal([0, 0, 1, 1], 1)), "image_of_caption is a masked"),
+    refused(lambda _: recall_at_k([[1.0, 2.0], [3.0]]), "rows differ in length"),
+    refused(lambda _: recall_at_k([["a", "b"]]), "matrix of real numbers"),
+    refused(lambda f: recall_at_k(_scores(f).astype(object)), "object"),
+    refused(lambda f: recall_at_k(_scores(f), ks=(10**12,)), "ks holds 1000000000000"),
     # Embeddings.
     refused("evaluate zeros.npy,captions.npy", "zeros.npy: 2 of 20 rows are all zeros (3, 7, from 0)", "leave out"),
     refused("evaluate images.npy,caption_zeros.npy", "caption_zeros.npy: 1 of 100 rows is all zeros (5"),
-    refused(lambda f: cosine_similarity(*(np.load(f / n) for n in ("zeros.npy", "captions.npy"))), "images: 2 of 20",
-            name="cosine_similarity of zeros"),
+    refused(lambda f: cosine_similarity(*(np.load(f / n) for n in ("zeros.npy", "captions.npy"))), "images: 2 of 20"),
     refused("evaluate image_tiles.npy,captions.npy", "image_tiles.npy", "rows 0 and 20 are the same image",
             "--image-of-caption"),
     refused("evaluate image_mixed.npy,captions.npy", "20 images, 5 times each and in no blocks: rows 0 and"),
     refused("evaluate tiles.npy", "tiles.npy has 100 rows but they are 20 images, 5 times each and in no blocks"),
-    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows 0 and 20 are", name="unique_images"),
+    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows 0 and 20 are"),
     right("evaluate image_blocks.npy,captions.npy", "20 images, 100 captions", "every image 5 times"),
     right("evaluate twins.npy,captions.npy", "20 images, 100 captions"),
     right("evaluate subnormal.npy,captions.npy", "20 images, 100 captions"),
@@ -218,7 +213,7 @@ CASES = [
     refused("evaluate readme.npz", "this is no .npy array"),
     refused("evaluate empty.npz", "empty.npz holds no arrays"),
     refused("evaluate array.npz", "rename it to array.npy"),
-    refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values", name="a meta tensor"),
+    refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values"),
     # Re-scoring.
     *(refused(f"evaluate huge.npy --inference {method}", "huge.npy: the result at image 0", "float32", "scale")
       for method in ("csls", "inverted_softmax", "assignment")),
@@ -229,8 +224,8 @@ CASES = [
     refused(f"{INVERTED},beta=1e-320", "--beta is 1e-320", "it must be at least"),
     right("evaluate s.npy --inference csls,k=1000000000000 --rescored out.npy", "csls", makes=("out.npy",)),
     right("evaluate exact60.npy --inference csls --rescored out.npy", "csls", makes=("out.npy",)),
-    refused(lambda f: inverted_softmax(_scores(f), beta=1e308), "similarity: the result at image", name="beta=1e308"),
-    refused(lambda f: rescore(_masked(f), "csls"), "masked array", name="rescore with a mask"),
+    refused(lambda f: inverted_softmax(_scores(f), beta=1e308), "similarity: the result at image"),
+    refused(lambda f: rescore(_masked(f), "csls"), "masked array"),
     # Numbers on the command line, and comparing.
     refused(f"evaluate s.npy --ks {'9' * 5000}", "--ks", "999...", "from 1 to", name="--ks of 5,000 digits"),
     right("evaluate s.npy --ks 1000000000", "100.00"),
@@ -250,18 +245,17 @@ CASES = [
     refused("evaluate s.npy --instances nowhere.json", "give --image-ids FILE", "they are known"),
     right(_with_positives("mine", Positives.symmetric(OWN)), "mine R@k", name="positives of own images"),
     refused(_with_positives("mine", Positives.symmetric(OWN[::-1])), "the positives mine have caption 0 with image 19",
-            "100 of 100 captions", "image_of_caption", name="positives in another order"),
+            "100 of 100 captions", "image_of_caption"),
     right(_with_positives("mine", Positives(~OWN, ~OWN, own=np.zeros((20, 100)))), "mine R@k",
           name="positives that leave own images out"),
-    refused(_with_positives("my list", Positives.symmetric(OWN)), "'my list'", "without spaces, such as 'my-list'",
-            name="a name with a space"),
-    refused(_with_positives("", Positives.symmetric(OWN)), "named ''", name="an empty name"),
-    refused(_with_positives("true", Positives.symmetric(OWN)), "'true R@k' is a metric already", name="a taken name"),
-    refused(_with_positives("mine", OWN), "the positives 'mine' are ndarray", "Positives.symmetric", name="an array"),
-    refused(_with_positives("mine", None), "the positives 'mine' are NoneType", name="no positives"),
+    refused(_with_positives("my list", Positives.symmetric(OWN)), "'my list'", "without spaces, such as 'my-list'"),
+    refused(_with_positives("", Positives.symmetric(OWN)), "named ''"),
+    refused(_with_positives("true", Positives.symmetric(OWN)), "'true R@k' is a metric already"),
+    refused(_with_positives("mine", OWN), "the positives 'mine' are ndarray", "Positives.symmetric"),
+    refused(_with_positives("mine", None), "the positives 'mine' are NoneType"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=ids)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_galleries(case, carry_out):
     carry_out(case)

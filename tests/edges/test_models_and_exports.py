@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_cases import ids, refused, right
+from edge_cases import refused, right
 from fivesentences.evaluation import evaluate
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.protocols import ProtocolScorer
@@ -20,33 +20,20 @@ from fivesentences.semantics import write_phi
 
 def write_files(folder: Path) -> None:
     rng = np.random.default_rng(0)
-    for name in ("a", "b", "c"):
-        np.save(folder / f"{name}.npy", rng.normal(size=(20, 100)).astype(np.float32))
     (folder / "sub").mkdir()
-    np.save(folder / "sub" / "a.npy", rng.normal(size=(20, 100)))
-    np.save(folder / "small.npy", rng.normal(size=(10, 50)))
-    np.save(folder / "turned.npy", rng.normal(size=(100, 20)))
-    wrong = rng.normal(size=(20, 100))
-    wrong[3, 7] = np.nan
-    np.save(folder / "nan.npy", wrong)
-    for name in ("three", "four"):
-        np.save(folder / f"{name}.npy", rng.normal(size=(20, 60)))
-    for name in ("square", "square2"):
-        np.save(folder / f"{name}.npy", rng.normal(size=(30, 30)))
-    np.save(folder / "phi3.npy", rng.random(size=(60, 20)))
-    images = rng.normal(size=(20, 16))
-    np.save(folder / "images.npy", images)
-    np.save(folder / "repeated.npy", np.repeat(images, 5, axis=0))
-    np.save(folder / "tiny_images.npy", rng.normal(size=(10, 16)))
-    np.save(folder / "texts.npy", rng.normal(size=(100, 16)))
-    np.save(folder / "texts8.npy", rng.normal(size=(100, 8)))
+    shapes = dict.fromkeys(("a", "b", "c", "sub/a", "nan"), (20, 100)) | dict.fromkeys(("three", "four"), (20, 60))
+    shapes |= {"small": (10, 50), "turned": (100, 20), "images": (20, 16), "tiny_images": (10, 16)}
+    shapes |= {"texts": (100, 16), "texts8": (100, 8)}
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    arrays["nan"][3, 7] = np.nan
+    arrays |= {"repeated": np.repeat(arrays["images"], 5, axis=0), "phi3": rng.random(size=(60, 20))}
+    arrays |= {"labels7": np.zeros((7, 3)), "twos": np.full((20, 3), 2.0)}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
     (folder / "text.txt").write_text("no matrix\n")
-    (folder / "ids.txt").write_text("".join(f"image{number}\n" for number in range(20)))
-    (folder / "twice.txt").write_text("".join(f"image{number // 2}\n" for number in range(20)))
-    (folder / "spaces.txt").write_text("".join(f"image {number}\n" for number in range(20)))
+    for name, line in {"ids": "image{0}\n", "spaces": "image {0}\n", "twice": "image{1}\n"}.items():
+        (folder / f"{name}.txt").write_text("".join(line.format(number, number // 2) for number in range(20)))
     (folder / "folder.csv").mkdir()
-    np.save(folder / "labels7.npy", np.zeros((7, 3)))
-    np.save(folder / "twos.npy", np.full((20, 3), 2.0))
     captions = [f"a dog {number}" for number in range(100)]
     (folder / "captions.txt").write_text("".join(f"{caption}\n" for caption in captions))
     (folder / "few.txt").write_text("".join(f"{caption}\n" for caption in captions[:10]))
@@ -168,12 +155,12 @@ CASES = [
     refused(compared(models="a"), "there is 1 model; a comparison needs at least two"),
     refused(compared(against="z"), "against is 'z', which is none of a, b"),
     refused(scored_again, "[10, 50]", "[20, 100]"),
-    refused(lambda _: holm([0.5, 2.0]), "p is not a list of numbers from 0 to 1", name="p of 2"),
-    refused(lambda _: holm(0.5), "p is not a list of numbers from 0 to 1", name="p of no list"),
+    refused(lambda _: holm([0.5, 2.0]), "p is not a list of numbers from 0 to 1"),
+    refused(lambda _: holm(0.5), "p is not a list of numbers from 0 to 1"),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=ids)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_models_and_exports(case, carry_out):
     carry_out(case)
 

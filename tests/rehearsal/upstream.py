@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import timm
@@ -38,8 +38,7 @@ JPEG_QUALITY = 85
 FOLDER = {"train": "train2014", "restval": "val2014", "val": "val2014", "test": "val2014"}  # of COCO
 
 
-@dataclass(frozen=True)
-class UpstreamImage:
+class UpstreamImage(NamedTuple):
     """One image as a dataset has it.
 
     Attributes:
@@ -49,7 +48,6 @@ class UpstreamImage:
         filename: Without its folder.
         folder: ``filepath`` of COCO; empty for Flickr30K.
         coco_id: COCO's number of the image; None for Flickr30K.
-        first_sentence: ``sentid`` of its first caption; the others follow.
     """
 
     described: DescribedScene
@@ -58,41 +56,32 @@ class UpstreamImage:
     filename: str
     folder: str
     coco_id: int | None
-    first_sentence: int
 
     @property
-    def captions(self) -> list[str]:
-        """Its captions, as people wrote them."""
-        return [caption.text for caption in self.described.captions]
+    def captions(self) -> dict[int, str]:
+        """Its five captions, as people wrote them, by ``sentid``."""
+        return {5 * self.number + place: caption.text for place, caption in enumerate(self.described.captions)}
 
     @property
     def kinds(self) -> list[int]:
         """Numbers of the kinds of things that are drawn, from 1, each once."""
         return sorted({KINDS.index(thing.kind) + 1 for thing in self.described.scene.things})
 
-    @property
-    def precomp_id(self) -> int:
-        """What a precomp folder calls it: COCO's number, or the place in Karpathy's file."""
-        return self.number if self.coco_id is None else self.coco_id
 
+def images_of(dataset: str, seed: int, sizes: Mapping[str, int]) -> list[UpstreamImage]:
+    """Images named like the dataset's; splits take turns, as in the original file.
 
-def flickr30k_images(seed: int, sizes: Mapping[str, int]) -> list[UpstreamImage]:
-    """Images named like Flickr30K's, ``1000092795.jpg``; splits take turns, as in the original file."""
-    splits = _interleaved(sizes)
-    return [
-        UpstreamImage(one, number, split, f"{1_000_092_795 + 7_919 * number}.jpg", "", None, 5 * number)
-        for number, (one, split) in enumerate(zip(compose(seed, len(splits)), splits, strict=True))
-    ]
-
-
-def coco_images(seed: int, sizes: Mapping[str, int]) -> list[UpstreamImage]:
-    """Images named like COCO's, ``COCO_val2014_000000000042.jpg``, in ``train2014`` and ``val2014``."""
-    splits = _interleaved(sizes)
+    ``1000092795.jpg`` of Flickr30K; ``COCO_val2014_000000000042.jpg``, in ``train2014`` and ``val2014``, of COCO.
+    """
+    places = [((place + 0.5) / size, split) for split, size in sizes.items() for place in range(size)]
+    splits = [split for _, split in sorted(places)]
     images = []
     for number, (one, split) in enumerate(zip(compose(seed, len(splits)), splits, strict=True)):
-        coco_id, folder = 42 + 53 * number, FOLDER[split]
-        filename = f"COCO_{folder}_{coco_id:012d}.jpg"
-        images.append(UpstreamImage(one, number, split, filename, folder, coco_id, 5 * number))
+        filename, folder, coco_id = f"{1_000_092_795 + 7_919 * number}.jpg", "", None
+        if dataset == "coco":
+            coco_id, folder = 42 + 53 * number, FOLDER[split]
+            filename = f"COCO_{folder}_{coco_id:012d}.jpg"
+        images.append(UpstreamImage(one, number, split, filename, folder, coco_id))
     return images
 
 
@@ -118,15 +107,9 @@ def add_entry(archive: zipfile.ZipFile, name: str, data: bytes | str) -> None:
     archive.writestr(entry, data)
 
 
-def _interleaved(sizes: Mapping[str, int]) -> list[str]:
-    """Names of splits, so many of each, spread evenly over the file."""
-    places = [((place + 0.5) / size, split) for split, size in sizes.items() for place in range(size)]
-    return [split for _, split in sorted(places)]
-
-
 # --- captions, annotations and judgements: Karpathy's JSON, COCO's, CxC's ---------------------------------------------
 
-WORST, BEST = 0.0, 5.0  # of CxC's ratings
+BEST = 5.0  # of CxC's ratings; the worst is 0
 STEP = 7  # the n-th caption of an image was judged with the image 1 + STEP * n further on, too
 MARKS = re.compile(r"[^\w\s]")  # of punctuation, which the releases' tokeniser keeps
 
@@ -140,16 +123,15 @@ def write_karpathy(path: Path, datasets: Mapping[str, Sequence[UpstreamImage]]) 
 
 
 def _karpathy_image(image: UpstreamImage) -> dict[str, Any]:
-    sentids = [image.first_sentence + number for number in range(len(image.captions))]
     of_coco = {} if image.coco_id is None else {"filepath": image.folder, "cocoid": image.coco_id}
     return of_coco | {
-        "sentids": sentids,
+        "sentids": list(image.captions),
         "filename": image.filename,
         "imgid": image.number,
         "split": image.split,
         "sentences": [
             {"tokens": words_of(caption), "raw": caption, "imgid": image.number, "sentid": sentid}
-            for sentid, caption in zip(sentids, image.captions, strict=True)
+            for sentid, caption in image.captions.items()
         ],
     }
 
@@ -161,36 +143,26 @@ def words_of(caption: str) -> list[str]:
 
 def write_annotations(path: Path, images: Sequence[UpstreamImage]) -> None:
     """``annotations_trainval2014.zip``: instances and captions of both parts of COCO."""
+    categories = [{"id": number, "name": kind} for number, kind in enumerate(KINDS, 1)]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for folder in ("train2014", "val2014"):
             part = [image for image in images if image.folder == folder]
-            for name, content in (("instances", _instances(part)), ("captions", _captions(part))):
+            listed = [{"id": one.coco_id, "file_name": one.filename, "width": 224, "height": 168} for one in part]
+            things = [(image.coco_id, kind) for image in part for kind in image.kinds]
+            instances = [
+                {"id": number, "image_id": coco_id, "category_id": kind, "iscrowd": 0}
+                for number, (coco_id, kind) in enumerate(things, 1)
+            ]
+            captions = [
+                {"image_id": image.coco_id, "id": sentid, "caption": caption}
+                for image in part
+                for sentid, caption in image.captions.items()
+            ]
+            for name, content in (
+                ("instances", {"images": listed, "annotations": instances, "categories": categories}),
+                ("captions", {"images": listed, "annotations": captions}),
+            ):
                 add_entry(archive, f"annotations/{name}_{folder}.json", json.dumps(content))
-
-
-def _listed(images: Sequence[UpstreamImage]) -> list[dict[str, Any]]:
-    return [{"id": image.coco_id, "file_name": image.filename, "width": 224, "height": 168} for image in images]
-
-
-def _instances(images: Sequence[UpstreamImage]) -> dict[str, Any]:
-    pairs = [(image.coco_id, kind) for image in images for kind in image.kinds]
-    return {
-        "images": _listed(images),
-        "annotations": [
-            {"id": number, "image_id": coco_id, "category_id": kind, "iscrowd": 0}
-            for number, (coco_id, kind) in enumerate(pairs, 1)
-        ],
-        "categories": [{"id": number, "name": kind} for number, kind in enumerate(KINDS, 1)],
-    }
-
-
-def _captions(images: Sequence[UpstreamImage]) -> dict[str, Any]:
-    found = [
-        {"image_id": image.coco_id, "id": image.first_sentence + number, "caption": caption}
-        for image in images
-        for number, caption in enumerate(image.captions)
-    ]
-    return {"images": _listed(images), "annotations": found}
 
 
 def write_cxc(path: Path, images: Sequence[UpstreamImage]) -> None:
@@ -199,26 +171,21 @@ def write_cxc(path: Path, images: Sequence[UpstreamImage]) -> None:
     truth = truth_of([image.described for image in test])  # [captions, images]
     lines = ["caption,image,agg_score,sampling_method"]
     for row, image in enumerate(test):
-        for number in range(len(image.captions)):
+        for number, sentid in enumerate(image.captions):
             for other in {row, (row + 1 + number * STEP) % len(test)}:
-                score = WORST + (BEST - WORST) * float(truth[row * len(image.captions) + number, other])
+                score = BEST * float(truth[5 * row + number, other])
                 method = "c2i_original" if other == row else "c2i_intrasim"
-                sentence = f"COCO_val2014:sentid:{image.first_sentence + number}"
-                lines.append(f"{sentence},{test[other].filename},{score:.4f},{method}")
+                lines.append(f"COCO_val2014:sentid:{sentid},{test[other].filename},{score:.4f},{method}")
     write_lines(path, lines)
 
 
 def write_vocabulary(path: Path, images: Sequence[UpstreamImage]) -> None:
     """``<name>_precomp_vocab.json``: words and punctuation marks of the captions, numbered as the releases do."""
-    texts = [caption for image in images for caption in image.captions]
+    texts = [caption for image in images for caption in image.captions.values()]
     words = sorted({word for text in texts for word in (*words_of(text), *MARKS.findall(text))})
     number_of = {word: number for number, word in enumerate(["<pad>", "<start>", "<end>", "<unk>", *words])}
-    content = {
-        "word2idx": number_of,
-        "idx2word": {str(number): word for word, number in number_of.items()},
-        "idx": len(number_of),
-    }
-    path.write_text(json.dumps(content), encoding="utf-8")
+    word_of = {str(number): word for word, number in number_of.items()}
+    path.write_text(json.dumps({"word2idx": number_of, "idx2word": word_of, "idx": len(number_of)}), encoding="utf-8")
 
 
 # --- precomp folders, as SCAN, VSRN, CVSE, SGRAF and DAA read them ----------------------------------------------------
@@ -251,8 +218,8 @@ def write_precomp(
     for split, part in parts.items():
         features = np.stack([_regions(image, directions) for image in part])
         np.save(folder / f"{split}_ims.npy", features if split == "train" else features.repeat(5, axis=0))
-        write_lines(folder / f"{split}_caps.txt", [caption for image in part for caption in image.captions])
-        ids = [image.precomp_id for image in part for _ in range(5 if split != "train" else 1)]
+        write_lines(folder / f"{split}_caps.txt", [text for image in part for text in image.captions.values()])
+        ids = [image.coco_id or image.number for image in part for _ in range(5 if split != "train" else 1)]
         write_lines(folder / f"{split}_ids.txt", ids)
 
 
@@ -279,7 +246,8 @@ PASCAL = ("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat",
 def write_wikipedia(folder: Path, train: int, test: int, seed: int) -> None:
     """``raw_features.mat`` with its lists: 128 SIFT words, 10 topics; every other article has two sections.
 
-    ``wikipedia_dataset.zip`` has the lists, and a photograph and a section of an article for each document.
+    ``wikipedia_dataset.zip``, as the original, has below one folder the lists, ``texts/<text>.xml`` and
+    ``images/<category>/<image>.jpg``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rng, matrices, sections = np.random.default_rng(seed), {}, list[tuple[str, str, str]]()
@@ -303,31 +271,18 @@ def write_wikipedia(folder: Path, train: int, test: int, seed: int) -> None:
         out.seek(0)  # its text says when it was made, and equal content shall give equal bytes
         out.write(b"MATLAB 5.0 MAT-file".ljust(MAT_TEXT))
     write_lines(folder / "categories.list", WIKIPEDIA)
-    _write_wikipedia_archive(folder, sections, seed)
-
-
-def _write_wikipedia_archive(folder: Path, sections: Sequence[tuple[str, str, str]], seed: int) -> None:
-    """The original archive: lists, ``texts/<text>.xml`` and ``images/<category>/<image>.jpg``, below one folder.
-
-    Args:
-        folder: Has the lists, and gets the archive.
-        sections: Names of the text, the image and the category of each document.
-        seed: Of the scenes.
-    """
     inside = "wikipedia_dataset"
-    scenes = compose(seed, len(sections))
-    archive = folder / f"{inside}.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
+    with zipfile.ZipFile(folder / f"{inside}.zip", "w", zipfile.ZIP_STORED) as archive:
         for path in sorted(folder.glob("*.list")):
-            add_entry(opened, f"{inside}/{path.name}", path.read_bytes())
-        for (text, image, category), one in zip(sections, scenes, strict=True):
+            add_entry(archive, f"{inside}/{path.name}", path.read_bytes())
+        for (text, image, name), one in zip(sections, compose(seed, len(sections)), strict=True):
             words = "\n".join(html.escape(caption.text) for caption in one.captions)
             content = (
-                f'<?xml version="1.0" encoding="UTF-8" ?>\n<document name="{category} {text}">\n<text>\n{words}\n'
+                f'<?xml version="1.0" encoding="UTF-8" ?>\n<document name="{name} {text}">\n<text>\n{words}\n'
                 f'</text>\n<imageset><image id="{image}"></image></imageset>\n</document>\n'
             )
-            add_entry(opened, f"{inside}/texts/{text}.xml", content)
-            add_entry(opened, f"{inside}/images/{category}/{image}.jpg", jpeg_of(one))
+            add_entry(archive, f"{inside}/texts/{text}.xml", content)
+            add_entry(archive, f"{inside}/images/{name}/{image}.jpg", jpeg_of(one))
 
 
 def _shares(rng: np.random.Generator, category: NDArray[np.intp], dim: int) -> NDArray[np.float64]:
@@ -348,7 +303,9 @@ def write_nus_wide(folder: Path, per_concept: int, seed: int) -> None:
     names = [f"folder\\{number % 100:04d}_{2_124_494_179 + number}.jpg" for number in range(len(has))]
     halves = {"Train": slice(0, len(has) * 3 // 5), "Test": slice(len(has) * 3 // 5, None)}
     low = {name: _descriptors(rng, has, width) for name, width in LOW_LEVEL.items()}
-    tags = _tag_matrix(rng, has)
+    likely = 0.4 * np.repeat(has, 10, axis=1)  # some tags of the photograph's concepts, and any one
+    tags = (rng.random(likely.shape) < likely).astype(np.int64)
+    tags[np.arange(len(has)), rng.integers(0, likely.shape[1], len(has))] = 1
     for part in ("ImageList", "Groundtruth/AllLabels", "Groundtruth/TrainTestLabels", "NUS_WID_Tags",
                  "Low_Level_Features"):  # fmt: skip
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -374,14 +331,6 @@ def _descriptors(rng: np.random.Generator, has: NDArray[np.int64], dim: int) -> 
     return np.asarray(np.round(values / values.max(), 6))
 
 
-def _tag_matrix(rng: np.random.Generator, has: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``[photographs, tags]`` 0 or 1: some tags of the photograph's concepts, and any one."""
-    likely = np.repeat(has, 10, axis=1) * 0.4
-    tags = (rng.random(likely.shape) < likely).astype(np.int64)
-    tags[np.arange(len(has)), rng.integers(0, likely.shape[1], len(has))] = 1
-    return tags
-
-
 def _write_table(path: Path, values: NDArray[np.generic]) -> None:
     """Numbers separated by spaces; lines end in one, as in the original."""
     write_lines(path, [" ".join(map(str, row)) + " " for row in values.tolist()])
@@ -397,10 +346,9 @@ def write_pascal_sentences(folder: Path, per_category: int, seed: int) -> None:
         for category, name, one in named
     }
     (folder / "pascal_sentences.json").write_text(json.dumps(content), encoding="utf-8")
-    archive = folder / "photographs.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
+    with zipfile.ZipFile(folder / "photographs.zip", "w", zipfile.ZIP_STORED) as archive:
         for category, name, one in named:
-            add_entry(opened, f"pascal_sentences/{category}/{name}", jpeg_of(one))
+            add_entry(archive, f"pascal_sentences/{category}/{name}", jpeg_of(one))
 
 
 def _by_setting(described: Sequence[DescribedScene], per_category: int) -> list[tuple[str, DescribedScene]]:
@@ -484,7 +432,7 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
         (mirror / name).mkdir(parents=True, exist_ok=True)
     for number, (network, weights) in enumerate(WEIGHTS.items()):
         write_weights(mirror / "weights" / f"{weights}.safetensors", network, seed + number)
-    flickr30k, coco = flickr30k_images(seed, sizes.flickr30k), coco_images(seed + 1, sizes.coco)
+    flickr30k, coco = images_of("flickr30k", seed, sizes.flickr30k), images_of("coco", seed + 1, sizes.coco)
     both = {"flickr30k": flickr30k, "coco": coco}
     write_karpathy(mirror / "flickr30k" / "flickr30k.zip", both)
     write_karpathy(mirror / "coco" / "caption_datasets.zip", both)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fivesentences.storage import alone
+
 PROJECT = Path(__file__).parents[2]
 MICRO = Path("config/micro.yaml")  # in the copy
 COPIED = ("Snakefile", "workflow", "config", "src", "profiles", ".dvc/config", ".dvc/plots", ".dvcignore", "dvc.yaml")
@@ -42,13 +44,24 @@ def jobs(output: str) -> dict[str, int]:
 @pytest.fixture(scope="session")
 def micro(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the workflow and DVC need, in which ``micro.yaml`` has been made; tests copy it to change it."""
-    folder, here = tmp_path_factory.mktemp("micro"), Path(__file__).parent
+    common = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # one worker makes the scale for all, in the folder above theirs
+        common = common.parent
+    with alone(common / "micro.lock", "another worker makes the scale"):
+        if not (common / "micro").exists():
+            make_micro(common / "unfinished")
+            (common / "unfinished").rename(common / "micro")
+    return shutil.copytree(common / "micro", tmp_path_factory.mktemp("own") / "micro", symlinks=True)
+
+
+def make_micro(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
     for name in COPIED:
         source, target = PROJECT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
+    here = Path(__file__).parent
     shutil.copy(here / "micro.yaml", folder / "config")
     shutil.copy(here / "studies" / "contrasts.yaml", folder / "config" / "studies")
     said(folder, "snakemake", "--cores", 2, "--configfile", MICRO)
-    return folder

@@ -20,18 +20,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from workflows import PROJECT, Workflow
+from workflows import PROJECT, Failure, Workflow, seen
 
-RUN = "results/training/scenes/vsepp/*/fraction=1/seed=0"
-WORKER = b"workers"  # in the command line of a worker process
+WEIGHTS, SIMILARITY = (
+    f"training/scenes/vsepp/*/fraction=1/seed=0/{name}" for name in ("weights.safetensors", "similarity_test.npy")
+)
+WORKER = b"multiprocessing.spawn"  # in the command line of a worker process
 TRAINING = ("results/training", "results/evaluation", "results/paper")
 PAPER = ("results/paper",)
-
-
-class Failure(Exception):
-    """A fault that ended otherwise than it should."""
 
 
 def without(workflow: Workflow, name: str, removed: tuple[str, ...]) -> Workflow:
@@ -59,18 +58,17 @@ def sentence(workflow: Workflow, status: int, *parts: str) -> str:
     return lines[0].removeprefix("Error: ").replace(f"{workflow.folder}/", "")
 
 
-def same(workflow: Workflow, calm: Workflow) -> None:
-    """Run to the end and compare.
+def finished(workflow: Workflow, calm: Workflow, *arguments: str) -> None:
+    """Run to the end, and compare with the undisturbed folder."""
+    workflow.finish(*arguments)
+    workflow.check(calm)
 
-    Raises:
-        Failure: If a result differs, or a temporary file is left.
-    """
-    if workflow.run() != 0:
-        raise Failure(f"the workflow failed:\n{workflow.said()[-3000:]}")
-    if different := workflow.differing(calm):
-        raise Failure("different: " + ", ".join(different))
-    if left := workflow.leftovers():
-        raise Failure("left: " + ", ".join(left))
+
+def cut(workflow: Workflow, pattern: str) -> Path:
+    """Cut the first result that a pattern finds to half of its length."""
+    path = min((workflow.folder / "results").glob(pattern))
+    os.truncate(path, path.stat().st_size // 2)
+    return path
 
 
 def size_of(folder: Path) -> int:
@@ -92,7 +90,7 @@ def mounted(target: Path, *arguments: str) -> Iterator[None]:
 # --- the faults: each returns what the workflow said ---------------------------------------------------------
 
 
-def disk_full(calm: Workflow, removed: tuple[str, ...], room: int) -> str:
+def disk_full(removed: tuple[str, ...], room: int, calm: Workflow) -> str:
     """The disk of the results has few kilobytes left, and later enough."""
     copy = without(calm, "full", removed)
     whole = copy.folder / "results"
@@ -101,7 +99,7 @@ def disk_full(calm: Workflow, removed: tuple[str, ...], room: int) -> str:
         shutil.copytree(kept, whole, dirs_exist_ok=True)
         said = sentence(copy, copy.run(), "No space left on device", "cannot be written", removed[0])
         subprocess.run(["mount", "-o", "remount,size=1g", str(whole)], check=True)
-        same(copy, calm)
+        finished(copy, calm)
     return said
 
 
@@ -109,14 +107,12 @@ def two_at_once(calm: Workflow) -> str:
     """A second workflow begins in the folder of a first."""
     copy = without(calm, "two", PAPER)
     first = copy.start()
-    until = time.monotonic() + 300
-    while not copy.locked and time.monotonic() < until:
-        time.sleep(0.05)
+    seen(first, lambda: copy.locked)
     second = Workflow(copy.folder, copy.scale, "second")
     said = sentence(second, second.run(), "Directory cannot be locked")
     if first.wait() != 0:
         raise Failure(copy.said()[-3000:])
-    same(copy, calm)
+    finished(copy, calm)
     return said
 
 
@@ -124,16 +120,12 @@ def killed_job(calm: Workflow) -> str:
     """The process of a training job is killed."""
     copy = without(calm, "job", TRAINING)
     process = copy.start()
-    victim = None
-    while victim is None and process.poll() is None:
-        victim = next((pid for pid, name in copy.scripts() if name == "train"), None)
-        time.sleep(0.05)
-    assert victim is not None
+    victim = seen(process, lambda: next((pid for pid, name in copy.scripts() if name == "train"), None))
+    assert victim is not None, copy.said()[-2000:]
     time.sleep(1)  # PyTorch alone takes longer to start
     os.kill(victim, signal.SIGKILL)
-    status = process.wait()
-    said = sentence(copy, status, "SIGKILL")
-    same(copy, calm)
+    said = sentence(copy, process.wait(), "SIGKILL")
+    finished(copy, calm)
     return "Snakemake: " + said.replace(sys.executable, "python")
 
 
@@ -141,24 +133,16 @@ def killed_worker(calm: Workflow) -> str:
     """A worker process that extracts features is killed."""
     copy = without(calm, "worker", ("results/features", *TRAINING))
     process = copy.start()
-    killed = False
-    while not killed and process.poll() is None:
-        for parent, name in list(copy.scripts()):
-            if name == "extract_features":
-                for child in children(parent):
-                    os.kill(child, signal.SIGKILL)
-                    killed = True
-                    break
-        time.sleep(0.02)
-    status = process.wait()
-    if not killed:
+    victim = seen(process, lambda: next((worker for pid, _ in copy.scripts() for worker in workers(pid)), None))
+    if victim is None:
         raise Failure("no worker was seen")
-    said = sentence(copy, status, "a worker process ended with code -9", "run again")
-    same(copy, calm)
+    os.kill(victim, signal.SIGKILL)
+    said = sentence(copy, process.wait(), "a worker process ended before it answered", "run again")
+    finished(copy, calm)
     return said
 
 
-def children(process: int) -> list[int]:
+def workers(process: int) -> list[int]:
     """Worker processes that a process has started."""
     try:
         pids = Path(f"/proc/{process}/task/{process}/children").read_text().split()
@@ -167,40 +151,32 @@ def children(process: int) -> list[int]:
         return []
 
 
+def truncated(pattern: str, removed: tuple[str, ...], says: str, calm: Workflow) -> str:
+    """A file is cut to half its length; the cure is to remove it and run again."""
+    copy = without(calm, "cut", removed)
+    path = cut(copy, pattern)
+    said = sentence(copy, copy.run(), path.name, says)
+    path.unlink()
+    finished(copy, calm)
+    return said
+
+
 def cut_similarity(calm: Workflow) -> str:
     """A similarity of a finished run is cut, and then is missing; the cure is to ask for the training."""
     copy = without(calm, "similarity", TRAINING[1:])
-    path = next(iter(sorted((copy.folder / "results").glob(f"{RUN[8:]}/similarity_test.npy"))))
-    os.truncate(path, path.stat().st_size // 2)
+    path = cut(copy, SIMILARITY)
     said = sentence(copy, copy.run(), path.name, "it is cut", "-R train")
     path.unlink()
     sentence(copy, copy.run(), path.name, "there is no such file", "-R train")
-    if copy.run("-R", "train") != 0:
-        raise Failure(copy.said()[-3000:])
-    same(copy, calm)
+    finished(copy, calm, "-R", "train")
     return said
 
 
-def truncated(calm: Workflow, pattern: str, removed: tuple[str, ...], *parts: str) -> str:
-    """A file is cut to half its length; the cure is to remove it and run again."""
-    copy = without(calm, "cut", removed)
-    path = next(iter(sorted((copy.folder / "results").glob(pattern))))
-    os.truncate(path, path.stat().st_size // 2)
-    status = copy.run()
-    said = sentence(copy, status, path.name, *parts)
-    path.unlink()
-    same(copy, calm)
-    return said
-
-
-def cut_again(calm: Workflow, pattern: str) -> str:
-    """An output of a finished run is cut: the run is trained again, without a word."""
+def cut_weights(calm: Workflow) -> str:
+    """The weights of a finished run are cut: the run is trained again, without a word."""
     copy = calm.copied("cut_again")
-    path = next(iter(sorted((copy.folder / "results").glob(pattern))))
-    os.truncate(path, path.stat().st_size // 2)
-    if copy.run("-R", "train") != 0:
-        raise Failure(copy.said()[-3000:])
-    same(copy, calm)
+    cut(copy, WEIGHTS)
+    finished(copy, calm, "-R", "train")
     return ""
 
 
@@ -208,15 +184,11 @@ def cut_checkpoint(calm: Workflow) -> str:
     """The saved state of a run that was killed is cut."""
     copy = without(calm, "state", TRAINING)
     process = copy.start()
-    state: Path | None = None
-    while state is None and process.poll() is None:
-        state = next(iter((copy.folder / "results").rglob("resume/state.pt")), None)
-    assert state is not None, copy.said()[-2000:]
+    assert seen(process, lambda: [*(copy.folder / "results").rglob("resume/state.pt")]), copy.said()[-2000:]
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    copy.unlock()
-    os.truncate(state, state.stat().st_size // 2)
-    same(copy, calm)
+    cut(copy, "**/resume/state.pt")
+    finished(copy, calm)
     logs = "".join(path.read_text() for path in (copy.folder / "logs" / "training").rglob("*.log"))
     found = re.search(r"^\S*state\.pt is not used, because .*$", logs, re.MULTILINE)
     if not found:
@@ -226,23 +198,19 @@ def cut_checkpoint(calm: Workflow) -> str:
 
 FAULTS: dict[str, Callable[[Workflow], str]] = {
     "two workflows in one folder": two_at_once,
-    "the disk is full when a table is written": lambda calm: disk_full(calm, PAPER, 40),
-    "the disk is full when a run is written": lambda calm: disk_full(calm, TRAINING, 100),
+    "the disk is full when a table is written": partial(disk_full, PAPER, 40),
+    "the disk is full when a run is written": partial(disk_full, TRAINING, 100),
     "a training job is killed": killed_job,
     "a worker process of an extraction is killed": killed_worker,
     "the saved state of a killed run is cut": cut_checkpoint,
-    "weights of a finished run are cut": lambda calm: cut_again(calm, f"{RUN[8:]}/weights.safetensors"),
-    "features (.npy) are cut": lambda calm: truncated(calm, "features/scenes/*.npy", TRAINING, "it is cut"),
-    "a phi matrix (.npy) is cut": lambda calm: truncated(
-        calm, "semantics/scenes/test/*.npy", TRAINING[1:], "it is cut"
-    ),
+    "weights of a finished run are cut": cut_weights,
+    "features (.npy) are cut": partial(truncated, "features/scenes/*.npy", TRAINING, "it is cut"),
+    "a phi matrix (.npy) is cut": partial(truncated, "semantics/scenes/test/*.npy", TRAINING[1:], "it is cut"),
     "a similarity (.npy) is cut": cut_similarity,
-    "the corpus (.parquet) is cut": lambda calm: truncated(calm, "corpus/scenes.parquet", TRAINING, "not a readable"),
-    "the table of numbers (.parquet) is cut": lambda calm: truncated(
-        calm, "evaluation/few.parquet", PAPER, "not a readable"
-    ),
-    "the numbers of a job (.json) are cut": lambda calm: truncated(
-        calm, "evaluation/jobs/scenes/vsepp/*.json", ("results/paper",), "not JSON"
+    "the corpus (.parquet) is cut": partial(truncated, "corpus/scenes.parquet", TRAINING, "not a readable"),
+    "the table of numbers (.parquet) is cut": partial(truncated, "evaluation/few.parquet", PAPER, "not a readable"),
+    "the numbers of a job (.json) are cut": partial(
+        truncated, "evaluation/jobs/scenes/vsepp/*.json", PAPER, "not JSON"
     ),
 }
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pandas as pd
 import yaml
-from workflows import PROJECT, STAGES, Workflow, kill
+from workflows import PROJECT, STAGES, Failure, Workflow, kill, seen
 
 KILLS = {"corpus": 1, "features": 2, "semantics": 2, "training": 7, "evaluation": 5, "paper": 3}
 # Seconds after the first job of the stage was seen: short enough that all kills hit a workflow with work to do.
@@ -39,39 +39,21 @@ class Kill(NamedTuple):
     seconds: float
 
 
-def wait_for(workflow: Workflow, process: subprocess.Popen[bytes], stage: str) -> bool:
-    """Wait until a job of a stage runs; False if the workflow ended before."""
-    while process.poll() is None:
-        if stage in workflow.stages():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def kill_one(workflow: Workflow, stage: str, seconds: float, alone: bool) -> Kill | None:
     """Start the workflow and kill it some seconds after a job of a stage began; None if it ended before."""
     workflow.unlock()
     started = time.monotonic()
     process = workflow.start()
-    if wait_for(workflow, process, stage):
+    if seen(process, lambda: stage in workflow.stages()):
         with suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
     if process.poll() is not None:
         if process.returncode:
-            raise SystemExit(f"the workflow failed:\n{workflow.said()[-3000:]}")
+            raise Failure(f"the workflow failed:\n{workflow.said()[-3000:]}")
         return None
     running = workflow.stages()
     kill(process, alone)
     return Kill(stage, " and ".join(running) or "none", alone, time.monotonic() - started)
-
-
-def end_orphans(workflow: Workflow) -> int:
-    """End jobs that outlived their workflow; how many there were."""
-    orphans = [pid for pid, _ in workflow.scripts()]
-    for pid in orphans:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return len(orphans)
 
 
 def smaller(scale: Path, images: int, folder: Path) -> Path:
@@ -124,8 +106,7 @@ def main() -> None:
             one = kill_one(killed, stage, moments.uniform(0, LONGEST[stage]), len(kills) % EVERY == EVERY - 1)
             total += time.monotonic() - started
             if one is None:  # everything was made before this stage's turn
-                if different := killed.differing(calm):
-                    raise SystemExit("different after the kills: " + ", ".join(different))
+                killed.check(calm)
                 again += 1
                 for later in STAGES[STAGES.index(stage) :]:
                     shutil.rmtree(killed.folder / "results" / later)
@@ -133,11 +114,7 @@ def main() -> None:
             kills.append(one)
             print(f"kill {len(kills)}: {one}", flush=True)
         total += killed.finish()
-        different, identical = killed.differing(calm), len(killed.results())
-        if different:
-            raise SystemExit("different after the kills: " + ", ".join(different))
-        if left := killed.leftovers():
-            raise SystemExit("left behind: " + ", ".join(left))
+        killed.check(calm)
         nothing = killed.run() == 0 and "Nothing to be done" in killed.said()
         summary = {
             "kills": len(kills),
@@ -146,7 +123,7 @@ def main() -> None:
             "undisturbed": seconds,
             "all_starts": total,
             "lost_per_kill": (total - seconds) / len(kills),
-            "files": identical,
+            "files": len(killed.results()),
             "made_again": again,
             "nothing_left": int(nothing),
             "images": arguments.images or "",
@@ -154,7 +131,9 @@ def main() -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         pd.DataFrame([summary]).to_csv(arguments.out / "kills.csv", index=False)
         (arguments.out / "kills.md").write_text(table_of(kills), encoding="utf-8")
-        end_orphans(killed)
+        for orphan, _ in killed.scripts():  # of jobs that outlived their workflow
+            with suppress(ProcessLookupError):
+                os.kill(orphan, signal.SIGKILL)
 
 
 if __name__ == "__main__":

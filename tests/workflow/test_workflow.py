@@ -21,7 +21,7 @@ from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
 DEMO = PROJECT / "config" / "demo.yaml"
 RUN = "triplet=hardest,margin=0.2/fraction=1/seed=0"
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stages(tmp_path: Path) -> None:
@@ -40,7 +40,6 @@ def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> N
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.slow
 def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:
     results, paper = micro / "results", micro / "results/paper/micro"
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
@@ -56,7 +55,6 @@ def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: 
     assert "Nothing to be done" in said(micro, "snakemake", "--cores", 2, "--configfile", MICRO)
 
 
-@pytest.mark.slow
 def test_a_phi_of_vectors_is_made_of_captions_that_a_rule_encodes_once(micro: Path, tmp_path: Path) -> None:
     shutil.copytree(micro / "results" / "corpus", tmp_path / "results" / "corpus")
     name = "embedding:wordllama-max"
@@ -68,7 +66,6 @@ def test_a_phi_of_vectors_is_made_of_captions_that_a_rule_encodes_once(micro: Pa
     np.testing.assert_allclose(matrix, cells, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_same_record(
     micro: Path, tmp_path: Path
 ) -> None:
@@ -80,7 +77,6 @@ def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_s
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
 
 
-@pytest.mark.slow
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()
@@ -101,7 +97,6 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
 
 
-@pytest.mark.slow
 def test_regions_of_a_detector_are_made_in_parts(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)

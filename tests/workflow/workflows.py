@@ -10,16 +10,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+Found = TypeVar("Found")
 PROJECT = Path(__file__).parents[2]
 STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
 # Category retrieval has a rule file of its own; its scripts belong to these stages.
 OF_CATEGORIES = {"train_subspaces": "training", "evaluate_subspaces": "evaluation", "contrast_subspaces": "evaluation"}
 OF_CATEGORIES |= {"project_subspace": "evaluation", "divide_documents": "corpus", "keep_documents": "corpus"}
 COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".png", ".jpg"}
+
+
+class Failure(SystemExit):
+    """A workflow that ended otherwise than it should."""
+
+
+def seen(process: subprocess.Popen[bytes], find: Callable[[], Found]) -> Found | None:
+    """The first true value of ``find()`` while a process runs; None if it ended before."""
+    while process.poll() is None:
+        if found := find():
+            return found
+        time.sleep(0.02)
+    return None
 
 
 def stage_of(script: str) -> str:
@@ -68,14 +83,14 @@ class Workflow:
     def unlock(self) -> None:
         """Do what Snakemake asks for after a kill."""
         if self.locked and self.run("--unlock") != 0:
-            raise SystemExit(f"the folder cannot be unlocked:\n{self.said()[-3000:]}")
+            raise Failure(f"the folder cannot be unlocked:\n{self.said()[-3000:]}")
 
-    def finish(self) -> float:
+    def finish(self, *arguments: str) -> float:
         """Run to the end, which must succeed; the seconds it took."""
         started = time.monotonic()
         self.unlock()
-        if self.run() != 0:
-            raise SystemExit(f"the workflow failed:\n{self.said()[-3000:]}")
+        if self.run(*arguments) != 0:
+            raise Failure(f"the workflow failed:\n{self.said()[-3000:]}")
         return time.monotonic() - started
 
     @property
@@ -118,14 +133,17 @@ class Workflow:
             if path.suffix in COMPARED and not path.name.startswith(".")
         }
 
-    def differing(self, other: Workflow) -> list[str]:
-        """Results that two folders do not share, or that differ in a byte."""
-        ours, theirs = self.results(), other.results()
-        return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    def check(self, other: Workflow) -> None:
+        """Compare with another finished folder.
 
-    def leftovers(self) -> list[str]:
-        """Temporary files that are left."""
-        return [str(path) for path in (self.folder / "results").rglob(".*.partial*")]
+        Raises:
+            Failure: If a result is in one of them alone or differs in a byte, or a temporary file is left.
+        """
+        ours, theirs = self.results(), other.results()
+        if different := sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)):
+            raise Failure("different: " + ", ".join(different))
+        if left := [str(path) for path in (self.folder / "results").rglob(".*.partial*")]:
+            raise Failure("left: " + ", ".join(left))
 
 
 def compared(path: Path) -> bytes:
