@@ -13,7 +13,6 @@ from fivesentences.config.files import config_file, study_file
 from fivesentences.config.reading import check, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
 
@@ -176,23 +175,6 @@ def test_a_scale_that_cannot_extend_another_is_named(tmp_path: Path, base: str, 
 def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() -> None:
     scale = check(Scale, changed(evaluation_phi="spice", evaluation_phis=["tfidf", "spice", "cider-ptb+spice"]), "x")
     assert scale.phis == ["spice", "tfidf", "cider-ptb+spice"]
-
-
-def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:
-    losses = [
-        LossSpec(),
-        LossSpec(triplet="all"),
-        LossSpec(triplet=3),
-        LossSpec(margin=0.3),
-        *(LossSpec(sam=SemanticAdaptiveMargin(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
-        LossSpec(sam=SemanticAdaptiveMargin(variant="released")),
-        LossSpec(sam=SemanticAdaptiveMargin(temperature=3)),
-        LossSpec(sam=SemanticAdaptiveMargin(weight=5)),
-        LossSpec(sam=SemanticAdaptiveMargin(max_margin=1)),
-        LossSpec(triplet=None, sam=SemanticAdaptiveMargin()),
-    ]
-    names = {check(RunSpec, run(loss=loss), "x").name for loss in losses}
-    assert len(names) == len(losses)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, NamePattern, Positive, Seed, Share, Strict, as_list, fits
+from fivesentences.config.types import (
+    Count,
+    Name,
+    NamePattern,
+    Positive,
+    Seed,
+    Seeds,
+    Share,
+    Strict,
+    as_list,
+    asked,
+    fits,
+)
 
 # How vectors become a model's input; statistics are those of the training documents.
 Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
@@ -117,9 +129,6 @@ class SubspaceTraining(Strict):
     """Validation after every so many epochs, and the last."""
 
 
-Seeds = Annotated[list[Seed], Field(min_length=1)]
-
-
 class OtherCategorySeeds(Strict):
     """Other seeds for some methods or divisions; of several that apply to a run, the last counts."""
 
@@ -132,9 +141,7 @@ class OtherCategorySeeds(Strict):
 
     def applies(self, method: str, division: str) -> bool:
         """Whether runs of a method on a division have these seeds."""
-        return (self.method is None or fits(method, as_list(self.method))) and (
-            self.division is None or division in as_list(self.division)
-        )
+        return (self.method is None or fits(method, as_list(self.method))) and asked(division, self.division)
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherCategorySeeds:
@@ -176,7 +183,4 @@ class CategoryScale(Strict):
             if name not in self.documents:
                 known = ", ".join(self.documents)
                 raise ValueError(f"roles.{role} is '{name}', but documents has only: {known}")
-        for seeds in (self.seeds, *(other.seeds for other in self.other_seeds)):
-            if len(set(seeds)) < len(seeds):
-                raise ValueError(f"seeds is {seeds}; every seed may occur only once")
         return self

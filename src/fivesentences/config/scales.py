@@ -23,16 +23,16 @@ from fivesentences.config.types import (
     NamePattern,
     PhiModel,
     PhiName,
-    Seed,
+    Seeds,
     Sha256,
     Split,
     Strict,
     Width,
     as_list,
+    asked,
     fits,
 )
 
-Seeds = Annotated[list[Seed], Field(min_length=1)]
 Widths = dict[Name, Width]
 Cell = tuple[set[str], str, float, int | None]  # names of its model, loss, fraction, captions per image
 TRAINED_ON: tuple[Split, ...] = get_args(Split)  # the splits that a run reads
@@ -56,8 +56,8 @@ class CellSpec(Strict):
         return (
             (self.model is None or bool(models & set(as_list(self.model))))
             and (self.loss is None or fits(loss, as_list(self.loss)))
-            and (self.fraction is None or fraction in as_list(self.fraction))
-            and (self.captions_per_image is None or captions in as_list(self.captions_per_image))
+            and asked(fraction, self.fraction)
+            and asked(captions, self.captions_per_image)
         )
 
     @property
@@ -106,11 +106,7 @@ class TrainingException(_CellWithHyperparameters):
 
     def holds(self, cell: Cell, dataset: str, study: str) -> bool:
         """Whether a study's runs of a cell on a dataset have these settings."""
-        return (
-            self.matches(*cell)
-            and (self.dataset is None or dataset in as_list(self.dataset))
-            and (self.study is None or study in as_list(self.study))
-        )
+        return self.matches(*cell) and asked(dataset, self.dataset) and asked(study, self.study)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -143,11 +139,8 @@ class OtherSeeds(CellSpec):
 
     def applies(self, cell: Cell, epochs: int | None, one_caption_per_image: bool | None) -> bool:
         """Whether a cell, of a row that says so much of its training, has these seeds."""
-        return (
-            self.matches(*cell)
-            and (self.epochs is None or epochs in as_list(self.epochs))
-            and self.one_caption_per_image in (None, one_caption_per_image)
-        )
+        of_row = asked(epochs, self.epochs) and asked(one_caption_per_image, self.one_caption_per_image)
+        return of_row and self.matches(*cell)
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherSeeds:
@@ -388,8 +381,4 @@ class Scale(Strict):
                 raise ValueError(f"studies names '{study}' twice; name it once")
         if len({spec.judge for spec in self.judges}) < len(self.judges):
             raise ValueError("judges: every judge may occur only once")
-        of_scale = list(self.seeds.values()) if isinstance(self.seeds, dict) else [self.seeds]
-        for seeds in (*of_scale, *(other.seeds for other in self.other_seeds)):
-            if len(set(seeds)) != len(seeds):
-                raise ValueError(f"seeds is {seeds}; every seed may occur only once")
         return self

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,15 @@ Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Layers = Annotated[int, Field(strict=True, ge=1, le=100)]
 LARGEST_SEED = 2**32 - 1  # as far as every generator takes it
 Seed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)]
+
+
+def _each_once(seeds: list[int]) -> list[int]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"seeds is {seeds}; every seed may occur only once")
+    return seeds
+
+
+Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_each_once)]
 # A second member of an ensemble with the same model has a seed that may lie beyond those of a scale.
 RunSeed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED + 1_000_000)]
 Width = Annotated[int, Field(strict=True, ge=1, le=65536), IsWidth()]
@@ -74,6 +83,11 @@ class Strict(BaseModel):
 def as_list(value: Any) -> list[Any]:
     """A list as it is, anything else as a list of one."""
     return list(value) if isinstance(value, list) else [value]
+
+
+def asked(value: Any, wanted: Any) -> bool:
+    """Whether a value is the one that is wanted, or one of a list of them; None: any is."""
+    return wanted is None or value in as_list(wanted)
 
 
 def fits(name: str, patterns: Iterable[str]) -> bool:

@@ -1,15 +1,20 @@
-"""Zip archives: read in place, never unpacked, and refused if an entry is unsafe."""
+"""Zip archives, read in place, never unpacked, and refused if an entry is unsafe; photographs in one or in a folder."""
 
 from __future__ import annotations
 
+import os
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 LARGEST_ENTRY = 2**31  # bytes; the largest entry we know of, Karpathy's COCO file, has 0.15 GB
+SUFFIXES = frozenset(  # of photographs
+    [".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"]
+)
 
 
 def open_zip(path: Path | str) -> zipfile.ZipFile:
@@ -49,6 +54,32 @@ def is_litter(name: str) -> bool:
     """Return True for files of the operating system, which do not belong to the data."""
     parts = PurePosixPath(name).parts
     return "__MACOSX" in parts or bool(parts and (parts[-1].startswith("._") or parts[-1] == ".DS_Store"))
+
+
+def photographs_in(place: Path | zipfile.ZipFile) -> list[str]:
+    """List the photographs in a folder and those below it, sorted, or in an archive, in its order.
+
+    Raises:
+        InputError: If there are none.
+    """
+    if isinstance(place, Path):
+        names = sorted(_photographs_below(place))
+    else:
+        names = [name for name in entries(place) if PurePosixPath(name).suffix.lower() in SUFFIXES]
+    if not names:
+        where = place if isinstance(place, Path) else place.filename
+        raise InputError(f"{where} contains no photographs (files such as .jpg or .png).")
+    return names
+
+
+def _photographs_below(folder: Path) -> Iterator[str]:
+    """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
+    for above, _, names in os.walk(folder):
+        within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
+        for name in names:
+            inside = f"{within}{name}"
+            if Path(name).suffix.lower() in SUFFIXES and not is_litter(inside) and Path(above, name).is_file():
+                yield inside
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -> bytes:

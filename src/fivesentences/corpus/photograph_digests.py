@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.archives import open_zip, photographs_in
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing, sha256_of
@@ -48,13 +48,13 @@ def identify(photographs: Path, memory: Path | None = None) -> Identity:
     Raises:
         InputError: If the path is missing, is a damaged archive, or contains no photographs, or if one cannot be read.
     """
-    there = Photographs(photographs)
     if not photographs.is_dir():
-        states = [there.state_of(name) for name in there.names()]
-        return _identity((name, f"{size} {checksum:08x}") for name, size, checksum in states)
+        with open_zip(photographs) as archive:
+            facts_of = {name: archive.getinfo(name) for name in photographs_in(archive)}
+        return _identity((name, f"{facts.file_size} {facts.CRC:08x}") for name, facts in facts_of.items())
     known = _remembered(memory)
     now: dict[str, list[Any]] = {}
-    for name in there.names():
+    for name in photographs_in(photographs):
         path = photographs / name
         try:
             status = path.stat()

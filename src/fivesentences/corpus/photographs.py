@@ -14,14 +14,11 @@ from typing import Any
 
 from PIL import Image
 
-from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
+from fivesentences.corpus.archives import SUFFIXES, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
 
-SUFFIXES = frozenset(
-    [".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"]
-)
 LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300 MB uncompressed
 
 
@@ -174,32 +171,14 @@ class Photographs:
             if self._process != os.getpid():
                 self._archives, self._places, self._by_basename = {}, {}, {}
                 for path in self.paths:
-                    for name in self._names_in(path):
+                    if not path.is_dir():
+                        self._archives[path] = open_zip(path)
+                    for name in photographs_in(self._archives.get(path, path)):
                         self._places.setdefault(name, (path, name))
                 for name in self._places:
                     self._by_basename.setdefault(PurePosixPath(name).name, []).append(name)
                 self._process = os.getpid()
         return self._places
-
-    def _names_in(self, path: Path) -> list[str]:
-        if path.is_dir():
-            names = sorted(_files_below(path))
-        else:
-            self._archives[path] = open_zip(path)
-            names = [name for name in entries(self._archives[path]) if PurePosixPath(name).suffix.lower() in SUFFIXES]
-        if not names:
-            raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
-        return names
-
-
-def _files_below(folder: Path) -> Iterator[str]:
-    """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
-    for above, _, names in os.walk(folder):
-        within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
-        for name in names:
-            inside = f"{within}{name}"
-            if Path(name).suffix.lower() in SUFFIXES and not is_litter(inside) and Path(above, name).is_file():
-                yield inside
 
 
 def _folded(name: str) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.archives import SUFFIXES, entries, open_zip, read_entry
 from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments
 from fivesentences.corpus.matlab import read_mat
-from fivesentences.corpus.photographs import SUFFIXES
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import lines_of, read_lines, text_of
 from fivesentences.errors import InputError

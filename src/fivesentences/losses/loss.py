@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Strict
@@ -53,8 +53,6 @@ class Loss(Strict, metaclass=_Checked):
         suffix: Text that follows the model's name in a folder, such as ``+hal``; empty for the triplet loss.
         title: Name in tables; empty for the triplet loss.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
     title: ClassVar[str] = ""

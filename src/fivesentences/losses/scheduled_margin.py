@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Positive, Share, Strict
@@ -47,8 +47,6 @@ def activation(t: float, start: float, steepness: float, epochs: int) -> float:
 
 class ScheduledMarginSpec(Strict):
     """Triplets of two modalities whose margin moves from a fixed one to another while training goes on."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     margin: Positive = 1.0
     """m: the fixed margin, before the schedule is active."""

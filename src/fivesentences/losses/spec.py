@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self, get_args
 
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from fivesentences.config.types import Strict
 from fivesentences.losses.hal import HAL
@@ -20,8 +20,6 @@ from fivesentences.losses.triplet import TripletLoss, TripletNegatives
 
 class LossSpec(Strict):
     """What a run minimises: the sum of the losses that are given."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     triplet: TripletNegatives | None = "hardest"
     """Negatives of the triplet loss: all, the hardest, or the k nearest; null: no triplet."""

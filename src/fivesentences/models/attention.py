@@ -123,10 +123,9 @@ def blocks_of(
     return blocks, images * sum(entries) * unit > limits.kept
 
 
-def in_caption_order(columns: list[Tensor], blocks: list[Block]) -> Tensor:
-    """``[images, captions of a group]`` of every group -> ``[images, captions]`` in their original order."""
-    rows = torch.cat([block.group.rows for block in blocks])
-    return torch.cat(columns, dim=1)[:, torch.argsort(rows)]
+def in_caption_order(columns: list[Tensor], rows: list[Tensor]) -> Tensor:
+    """``[images, captions of a group]`` and these captions, of every group -> ``[images, captions]`` in their order."""
+    return torch.cat(columns, dim=1)[:, torch.argsort(torch.cat(rows))]
 
 
 def run_block(compute: Callable[..., Result], *inputs: Tensor, recompute: bool) -> Result:

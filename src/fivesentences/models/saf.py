@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.models.attention import in_caption_order, run_block
+from fivesentences.models.attention import in_caption_order
 from fivesentences.models.matching import l2_normalised
 from fivesentences.models.similarity_vectors import EPS, CaptionParts, ImageParts, SimilarityVectors, xavier_linear
 from fivesentences.models.specs import SAFSpec, SGRSpec
@@ -44,26 +43,17 @@ class SAF(SimilarityVectors):
 
     def similarity(self, images: ImageParts, captions: CaptionParts) -> Tensor:
         """Encoded images and captions -> ``[images, captions]``, between 0 and 1."""
-        regions, overall = images
-        words, caption_overall, lengths = captions
-        blocks, recompute = self.blocks(
-            lengths, regions, whole=self.training
-        )  # statistics of a caption need all images
-        columns, means, variances = [], [], []
-        for group, at_once in blocks:
-            of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
-            compute = functools.partial(self._scores, mask=group.mask)
-            parts = [
-                run_block(compute, *part, of_words, of_overall, recompute=recompute)
-                for part in zip(torch.split(regions, at_once), torch.split(overall, at_once), strict=True)
-            ]
+        rows, columns, means, variances = [], [], [], []
+        # Statistics of a caption need all images.
+        for of_group, parts in self.of_blocks(self._scores, images, captions, whole=self.training):
+            rows.append(of_group)
             columns.append(torch.cat([scores for scores, _, _ in parts]))
             means.append(parts[0][1])
             variances.append(parts[0][2])
         if self.training:
-            order = torch.argsort(torch.cat([block.group.rows for block in blocks]))
+            order = torch.argsort(torch.cat(rows))
             self._move_running_values(torch.cat(means)[order], torch.cat(variances)[order])
-        return in_caption_order(columns, blocks)
+        return in_caption_order(columns, rows)
 
     def _scores(
         self, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor, *, mask: Tensor | None

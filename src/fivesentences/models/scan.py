@@ -136,7 +136,7 @@ class SCAN(Matcher):
             compute = functools.partial(self._scores, lengths=lengths[group.rows], mask=group.mask)
             parts = [run_block(compute, part, of_group, recompute=recompute) for part in torch.split(images, at_once)]
             columns.append(torch.cat(parts))
-        return in_caption_order(columns, blocks)
+        return in_caption_order(columns, [group.rows for group, _ in blocks])
 
     def _scores(self, regions: Tensor, words: Tensor, *, lengths: Tensor, mask: Tensor | None) -> Tensor:
         """``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""

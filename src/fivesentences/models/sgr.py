@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.models.attention import Limits, in_caption_order, run_block
+from fivesentences.models.attention import Limits, in_caption_order
 from fivesentences.models.matching import FEW, l2_normalised
 from fivesentences.models.similarity_vectors import EPS, CaptionParts, ImageParts, SimilarityVectors, xavier_linear
 from fivesentences.models.specs import SAFSpec, SGRSpec
@@ -76,7 +75,7 @@ class SGR(SimilarityVectors):
     def similarity(self, images: ImageParts, captions: CaptionParts) -> Tensor:
         """Encoded images and captions -> ``[images, captions]``, between 0 and 1."""
         if not self.few_gradients:
-            return self.in_blocks(captions.lengths, *images, *captions[:2])
+            return self.in_blocks(images, captions)
         weights = [
             *self.local_gap.parameters(),
             *self.overall_gap.parameters(),
@@ -105,19 +104,13 @@ class SGR(SimilarityVectors):
         scores: Tensor = torch.sigmoid(self.evaluation(nodes[:, 0]))
         return scores.view(n_images, n_captions)
 
-    def in_blocks(
-        self, lengths: Tensor, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor
-    ) -> Tensor:
+    def in_blocks(self, images: ImageParts, captions: CaptionParts) -> Tensor:
         """Scores of all pairs, with autograd's own backward pass."""
-        blocks, recompute = self.blocks(lengths, regions)
-        columns = []
-        for group, at_once in blocks:
-            of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
-            compute = functools.partial(self.scores, mask=None if group.mask is None else group.mask[None])
-            parts = zip(torch.split(regions, at_once), torch.split(overall, at_once), strict=True)
-            scores = [run_block(compute, *part, of_words, of_overall, recompute=recompute) for part in parts]
-            columns.append(torch.cat(scores))
-        return in_caption_order(columns, blocks)
+        rows, columns = [], []
+        for of_group, parts in self.of_blocks(self.scores, images, captions):
+            rows.append(of_group)
+            columns.append(torch.cat(parts))
+        return in_caption_order(columns, rows)
 
 
 class _OnDemand(torch.autograd.Function):
@@ -137,7 +130,7 @@ class _OnDemand(torch.autograd.Function):
         ctx.model, ctx.weights, device = model, weights, regions.device.type
         ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
         ctx.save_for_backward(lengths, regions, overall, words, caption_overall)
-        return model.in_blocks(lengths, regions, overall, words, caption_overall)
+        return model.in_blocks(ImageParts(regions, overall), CaptionParts(words, caption_overall, lengths))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -189,6 +182,5 @@ def _rectangles(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> I
     """All pairs, in blocks of images x captions."""
     images = torch.arange(len(regions), device=regions.device)
     for group, at_once in model.blocks(lengths, regions)[0]:
-        mask = None if group.mask is None else group.mask[None]
         for rows in torch.split(images, at_once):
-            yield rows, group.rows, group.longest, False, mask, grad[rows][:, group.rows]
+            yield rows, group.rows, group.longest, False, group.mask, grad[rows][:, group.rows]

@@ -6,8 +6,9 @@ Source: Diao et al., "Similarity Reasoning and Filtration for Image-Text Matchin
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.config.reading import check
-from fivesentences.models.attention import Block, Limits, attention_weights, blocks_of
+from fivesentences.models.attention import Block, Limits, Result, attention_weights, blocks_of, run_block
 from fivesentences.models.matching import Matcher, batch_normalised, l2_normalised, load_released, shape_of
 from fivesentences.models.specs import SAFSpec, SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
@@ -259,6 +260,20 @@ class SimilarityVectors(Matcher):
         limits = Limits.of(regions.device, self.block_elements, self.kept_elements)
         spare, width = len(regions) * regions.shape[2], self.evaluation.in_features
         return blocks_of(lengths, len(regions), limits, unit=width, spare=spare, more=1, whole=whole)
+
+    def of_blocks(
+        self, compute: Callable[..., Result], images: ImageParts, captions: CaptionParts, whole: bool = False
+    ) -> Iterator[tuple[Tensor, list[Result]]]:
+        """Yield the captions of each block, and what ``compute`` makes of them and of some images at a time.
+
+        ``compute`` takes what ``gaps`` takes, and as ``mask`` which words of the captions are true ones (None: all).
+        """
+        blocks, recompute = self.blocks(captions.lengths, images.regions, whole)
+        for group, at_once in blocks:
+            of_group = captions.words[None, group.rows, : group.longest], captions.overall[None, group.rows]
+            masked = functools.partial(compute, mask=group.mask)
+            parts = zip(*(torch.split(tensor, at_once) for tensor in images), strict=True)
+            yield group.rows, [run_block(masked, *part, *of_group, recompute=recompute) for part in parts]
 
     def gaps(self, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor) -> tuple[Tensor, Tensor]:
         """Similarity vectors of pairs, of the whole and of every word, before their L2 norm.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -71,8 +70,6 @@ class ModelSpec(Strict):
             ``regions``.
         name: Its name in the registry.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     implementation: ClassVar[str]
     layout: ClassVar[Layout]

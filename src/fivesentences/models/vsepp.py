@@ -12,12 +12,13 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from fivesentences.config.reading import check
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
 from fivesentences.models.recurrence import GRU
 from fivesentences.models.specs import VSEPPSpec
+from fivesentences.models.words import packed
 
 RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words.", "txt_enc.rnn.": "sentence."}
 
@@ -73,11 +74,7 @@ class VSEPP(Matcher):
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
         """``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
-        # Packing skips the padding: padding every caption to the longest costs more than twice as much.
-        packed = pack_padded_sequence(
-            self.words(caption_tokens), caption_lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, last = self.sentence(packed)  # last: [layers, captions, embedding]
+        states, last = self.sentence(packed(self.words(caption_tokens), caption_lengths))
         vectors = l2_normalised(last[-1] if self.spec.pooling == "last" else self._pooled(states))
         return vectors.abs() if self.spec.use_abs else vectors
 

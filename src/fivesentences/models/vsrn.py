@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
 
 from fivesentences.config.reading import check
 from fivesentences.models.captioner import Captioner, caption_labels
@@ -25,6 +24,7 @@ from fivesentences.models.matching import (
     shape_of,
 )
 from fivesentences.models.specs import VSRNSpec
+from fivesentences.models.words import packed
 
 BLOCKS = 4
 RELEASED_NAMES = {
@@ -126,10 +126,7 @@ class VSRN(Matcher):
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
         """``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
-        packed = pack_padded_sequence(
-            self.words(caption_tokens), caption_lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        _, last = self.sentence(packed)  # [1, captions, embedding]
+        _, last = self.sentence(packed(self.words(caption_tokens), caption_lengths))  # [1, captions, embedding]
         return l2_normalised(last[-1])
 
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from fivesentences.models.matching import shape_of
 from fivesentences.models.recurrence import GRU
@@ -38,12 +38,19 @@ class WordStates(nn.Module):
     def forward(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
         """``[captions, longest]``, ``[captions]`` -> ``[captions, longest, embedding]``, zeros after each end."""
         vectors = self.dropout(self.words(caption_tokens))
-        packed = pack_padded_sequence(vectors, caption_lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.sentence(packed)[0], batch_first=True)
+        states, _ = pad_packed_sequence(self.sentence(packed(vectors, caption_lengths))[0], batch_first=True)
         if self.sentence.bidirectional:
             forward, backward = states.chunk(2, dim=2)
             states = (forward + backward) / 2
         return states
+
+
+def packed(vectors: Tensor, caption_lengths: Tensor) -> PackedSequence:
+    """``[captions, longest, width]`` without what stands behind each caption's end, which a GRU then skips.
+
+    To pad every caption to the longest would cost more than twice as much.
+    """
+    return pack_padded_sequence(vectors, caption_lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
 def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: str) -> tuple[int, dict[str, int | bool]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fivesentences.config.scales import Scale
-from fivesentences.config.types import Inference, as_list
+from fivesentences.config.types import Inference, as_list, asked
 from fivesentences.losses import LossSpec
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed
@@ -148,12 +148,9 @@ def cells_of(
     subspace_runs: Sequence[SubspaceRun],
 ) -> list[RunCell] | list[MethodCell]:
     """Every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
-    match test:
-        case RunsTest() | LevelTest():
-            return run_cells(test, study, scale, candidates, inferences)
-        case MethodsTest():
-            return method_cells(test, study, subspace_runs, scale)
-    return []
+    if isinstance(test, MethodsTest):
+        return method_cells(test, study, subspace_runs, scale)
+    return run_cells(test, study, scale, candidates, inferences) if isinstance(test, RunsTest | LevelTest) else []
 
 
 def run_cells(
@@ -267,8 +264,7 @@ def _any(setting: Setting) -> RunSpec:
 
 
 def _is_of(test: RunsTest | LevelTest, one: Candidate, scale: Scale) -> bool:
-    asked = ((getattr(test, key, None), value) for key, value in one.about.items())
-    fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
+    fits = all(asked(value, getattr(test, key, None)) for key, value in one.about.items())
     return fits and (test.role is None or scale.roles.get(test.role) == one.run.dataset)
 
 

@@ -564,12 +564,9 @@ class Plan:
 
         Of runs that is the record of the job that trained them, of ensembles and encoders the similarity itself.
         """
-        places, known = self.places, self.all_runs
-        return list(
-            dict.fromkeys(
-                places.record(self.job_of(run).name) if run in known else places.similarity(run) for run in runs
-            )
-        )
+        place, known = self.places, self.all_runs
+        made = (place.record(self.job_of(run).name) if run in known else place.similarity(run) for run in runs)
+        return list(dict.fromkeys(made))
 
     def metrics_of(self, runs: Iterable[str]) -> list[Path]:
         """Numbers of the jobs that evaluate these runs and ensembles, each once."""

@@ -205,7 +205,7 @@ def test_weights_are_glorots_and_dropout_leaves_out_its_share():
 
 
 def test_the_best_epochs_and_the_last_are_kept_and_the_first_of_equal_ones():
-    keeper = EpochKeeper(lambda: "state")
+    keeper = EpochKeeper(SubspaceTraining(), lambda: "state")
     for epoch, (quality, loss) in enumerate([(0.2, 3.0), (0.4, 2.0), (0.4, 1.0), (0.3, 1.0)], start=1):
         keeper.offer(epoch, map=quality, loss=loss)
     assert {name: (kept.epoch, kept.map) for name, kept in keeper.kept.items()} == {

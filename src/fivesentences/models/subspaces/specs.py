@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.types import Count, Positive, Strict
@@ -27,8 +27,6 @@ class MethodSpec(Strict):
         words: How tables say a stated setting, by its key, or by its key and value; ``{}`` stands for the value.
             Settings that are not listed are said as they are written. Empty: ``called`` says it.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     title: ClassVar[str]
     iterative: ClassVar[bool] = False

@@ -22,6 +22,7 @@ from fivesentences.losses.scheduled_margin import (
     feature_term,
     limits_of,
 )
+from fivesentences.training.subspaces.fit import categories_of
 
 # Distances of up to so many documents are kept, 400 MB each modality; those of more are computed batch by batch.
 KEPT = 10_000
@@ -51,7 +52,7 @@ class TrainingDocuments:
 
     def __init__(self, inputs: Inputs, n_categories: int, kept: int = KEPT):
         self.images, self.texts = as_tensor(inputs.images), as_tensor(inputs.texts)
-        self.categories = torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
+        self.categories = categories_of(inputs)
         self.n_categories = n_categories
         self.counts = torch.bincount(self.categories, minlength=n_categories).double()
         self._kept = len(inputs) <= kept

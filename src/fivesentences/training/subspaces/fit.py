@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from fivesentences.config.documents import Selection
+from fivesentences.config.documents import Selection, SubspaceTraining
 from fivesentences.errors import InputError
+from fivesentences.features.document_inputs import Inputs
 from fivesentences.metrics.category import category_map
 from fivesentences.models.subspaces.closed_forms import Projector, Vectors
 
@@ -49,19 +51,38 @@ class Kept(NamedTuple):
 class EpochKeeper:
     """Keeps the state of the best epoch by validation mAP, of the best by validation loss, and of the last.
 
-    Of equally good epochs the first is kept. Call ``offer`` after every epoch that was validated; the last epoch must
-    be one of them.
+    Of equally good epochs the first is kept. Call ``end`` after every epoch.
 
     Args:
+        training: How many epochs there are, and which are validated.
         snapshot: Returns a copy of the current state.
 
     Attributes:
         kept: What is kept for each selection.
+        history: A row of each epoch.
     """
 
-    def __init__(self, snapshot: Callable[[], Any]):
-        self._snapshot = snapshot
+    def __init__(self, training: SubspaceTraining, snapshot: Callable[[], Any]):
+        self._training, self._snapshot = training, snapshot
         self.kept: dict[Selection, Kept] = {}
+        self.history: list[Row] = []
+
+    def end(self, row: Row, validate: Callable[[], tuple[float, float]]) -> bool:
+        """End an epoch: add its row, with validation loss and mAP if it is one that is validated; whether it is.
+
+        Raises:
+            InputError: If its loss, or a value of the validation, is not finite.
+        """
+        epoch, loss = row["epoch"], row["loss"]
+        if not math.isfinite(loss):
+            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}; lower the learning rate.")
+        row |= {"validation_loss": None, "validation_map": None}
+        self.history.append(row)
+        if epoch < self._training.epochs and epoch % self._training.validate_every:
+            return False
+        row["validation_loss"], row["validation_map"] = validate()
+        self.offer(epoch, map=row["validation_map"], loss=row["validation_loss"])
+        return True
 
     def offer(self, epoch: int, *, map: float, loss: float) -> None:
         """Keep the current state as the last one, and as the best where it is better than all before.
@@ -82,6 +103,11 @@ class EpochKeeper:
         for selection, score in scores.items():
             if selection not in self.kept or score > self.kept[selection].score:
                 self.kept[selection] = Kept(epoch, state, map, score)
+
+
+def categories_of(inputs: Inputs) -> torch.Tensor:
+    """``[documents]`` int64 numbers of categories."""
+    return torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
 
 
 def mean_map(similarity: Vectors, labels: NDArray[np.int64]) -> float:

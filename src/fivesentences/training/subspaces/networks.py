@@ -31,7 +31,7 @@ from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
 from fivesentences.training.adam import Adam
 from fivesentences.training.subspaces.data import as_tensor
-from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, mean_map
+from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, categories_of, mean_map
 
 ROWS = 2048  # documents that are projected at once
 
@@ -46,8 +46,7 @@ class DocumentBatch(NamedTuple):
     @classmethod
     def of(cls, inputs: Inputs) -> DocumentBatch:
         """All documents of some inputs."""
-        categories = torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
-        return cls(as_tensor(inputs.images), as_tensor(inputs.texts), categories)
+        return cls(as_tensor(inputs.images), as_tensor(inputs.texts), categories_of(inputs))
 
 
 class SubspaceModule(nn.Module):
@@ -133,10 +132,16 @@ def train_module(
         raise InputError(f"{len(train)} documents are to train and {len(validation)} to validate; give 2 of each.")
     documents, held_out = DocumentBatch.of(train), DocumentBatch.of(validation)
     order, adam = np.random.default_rng([seed, 1]), Adam(module.parameters())
-    keeper = EpochKeeper(lambda: module.projector(documents))
-    history: list[Row] = []
+    keeper = EpochKeeper(training, lambda: module.projector(documents))
     steps = training.epochs * len(batches(len(train), training.batch_size, np.random.default_rng(0)))
     done = 0
+
+    def validate() -> tuple[float, float]:
+        module.eval()
+        with torch.no_grad():
+            loss = module.validation_loss(held_out).item()
+        return loss, cosine_map(module.projector(documents), validation)
+
     with seeded(seed, 1):
         for epoch in range(1, training.epochs + 1):
             module.train()
@@ -150,19 +155,9 @@ def train_module(
                 total += len(rows) * loss.item()
                 done += 1
             mean = total / len(train)
-            if not math.isfinite(mean):
-                raise InputError(f"training diverged: the loss of epoch {epoch} is {mean}; lower the learning rate.")
-            row: Row = {"epoch": epoch, "learning_rate": learning_rate, "loss": mean}
-            row |= {"validation_loss": None, "validation_map": None}
-            history.append(row)
-            if epoch == training.epochs or epoch % training.validate_every == 0:
-                module.eval()
-                with torch.no_grad():
-                    row["validation_loss"] = module.validation_loss(held_out).item()
-                row["validation_map"] = cosine_map(module.projector(documents), validation)
-                keeper.offer(epoch, map=row["validation_map"], loss=row["validation_loss"])
+            keeper.end({"epoch": epoch, "learning_rate": learning_rate, "loss": mean}, validate)
             progress(f"loss {mean:.4g}")
-    return Fit({selection: keeper.kept[selection].state for selection in SELECTIONS}, history, [])
+    return Fit({selection: keeper.kept[selection].state for selection in SELECTIONS}, keeper.history, [])
 
 
 def cosine_map(projector: Projector, inputs: Inputs) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from fivesentences.losses.scheduled_margin import (
 from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents
-from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, mean_map, silent
+from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, categories_of, mean_map, silent
 
 # What random numbers are for; each purpose has a stream of its own, so that methods of one seed begin with the same
 # weights and see the same batches and the same dropout, whatever else their margins draw.
@@ -203,11 +204,10 @@ def fit_triplets(
         best = max(fits, key=lambda one: one.keeper.kept[selection].map)  # the first of equal ones
         kept = best.keeper.kept[selection]
         projectors[selection] = network_projector(kept.state, best.shapes)
-        row = best.history[kept.epoch - 1]
+        row = best.keeper.history[kept.epoch - 1]
         row["selected"] = f"{row['selected']} {selection}".strip()
-    return Fit(
-        projectors, [row for one in fits for row in one.history], [row for one in fits for row in one.category_margins]
-    )
+    history = [row for one in fits for row in one.keeper.history]
+    return Fit(projectors, history, [row for one in fits for row in one.category_margins])
 
 
 class _TripletTraining:
@@ -238,11 +238,10 @@ class _TripletTraining:
         # [C, C] how many pairs of training documents two different categories have
         self.pairs = (documents.counts[:, None] * documents.counts).fill_diagonal_(0)
         self.steps = 0
-        self.keeper = EpochKeeper(self.weights.clone)
-        self.history: list[Row] = []
+        self.keeper = EpochKeeper(training, self.weights.clone)
         self.category_margins: list[Row] = []
         self.held_out = as_tensor(validation.images), as_tensor(validation.texts)
-        self.held_out_categories = torch.from_numpy(np.ascontiguousarray(validation.categories, dtype=np.int64))
+        self.held_out_categories = categories_of(validation)
         self.held_out_features = None
         if loss.reads_features:
             limits = documents.corpus_limits(loss) if loss.feature_scope == "corpus" else None
@@ -261,22 +260,17 @@ class _TripletTraining:
                 "epoch": epoch,
                 "learning_rate": self.rate_of(self.steps - 1),
                 "loss": loss,
-                "validation_loss": None,
-                "validation_map": None,
                 "alpha": self.spec.alpha(epoch, self.training.epochs),
                 "mean_margin": self.mean_of_pairs(means),
                 "margin": self.spec.margin,
                 "selected": "",
             }
-            self.history.append(row)
-            if epoch == self.training.epochs or epoch % self.training.validate_every == 0:
-                row["validation_loss"], row["validation_map"] = self.validate(epoch, clusters)
-                self.keeper.offer(epoch, map=row["validation_map"], loss=row["validation_loss"])
-                if self.spec.toward != "nothing":
-                    for a, n in self.pairs.nonzero().tolist():
-                        of_pair = float(means[a, n]), int(self.pairs[a, n]), self.spec.margin
-                        values = epoch, category_names[a], category_names[n], *of_pair
-                        self.category_margins.append(dict(zip(CATEGORY_MARGINS, values, strict=True)))
+            validated = self.keeper.end(row, partial(self.validate, epoch, clusters))
+            if validated and self.spec.toward != "nothing":
+                for a, n in self.pairs.nonzero().tolist():
+                    of_pair = float(means[a, n]), int(self.pairs[a, n]), self.spec.margin
+                    values = epoch, category_names[a], category_names[n], *of_pair
+                    self.category_margins.append(dict(zip(CATEGORY_MARGINS, values, strict=True)))
             progress(f"loss {loss:.4g}")
 
     def train_epoch(
@@ -299,8 +293,6 @@ class _TripletTraining:
             nesterov_step(self.weights, self.gradients, self.velocity, self.rate_of(self.steps), self.training.momentum)
             self.steps += 1
             total += len(rows) * float(loss.detach())
-        if not math.isfinite(total):
-            raise InputError(f"training diverged: the loss of epoch {epoch} is {total}; lower the learning rate.")
         return total / count
 
     def validate(self, epoch: int, clusters: Tensor | None) -> tuple[float, float]:
