@@ -166,3 +166,6 @@ def test_runs_have_the_ids_of_files_and_the_names_of_models(run, folder):
     assert Path("runs/i2t.qrels").read_text().splitlines()[:6][-1] == "image1 0 c5 1"
     assert run("evaluate", "sims.npy", "--trec", "one").code == 0
     assert sorted(path.name for path in Path("one").iterdir()) == ["i2t.qrels", "i2t.run", "t2i.qrels", "t2i.run"]
+    assert run("evaluate", "sims.npy", "--trec", "one", "--phi", "mine=cider.npy", "--trec-grades").code == 0
+    assert {"i2t.mine.qrels", "t2i.mine.qrels"} < {path.name for path in Path("one").iterdir()}
+    assert run("evaluate", "sims.npy", "--phi", "cider.npy", "--trec-grades").code == 1

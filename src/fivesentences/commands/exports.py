@@ -19,7 +19,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
-from fivesentences.evaluation.trec import SIDES, trec_ids, write_qrels, write_run
+from fivesentences.evaluation.trec import SIDES, trec_ids, write_graded_qrels, write_qrels, write_run
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
@@ -36,12 +36,14 @@ class Exports:
         per_query: Write every metric of every query, .csv or .parquet.
         trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
         trec_depth: Items of each ranking in these runs, or all.
+        trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
         rescored: Write the similarity as --inference makes it, .npy.
     """
 
     per_query: Path | None = None
     trec: Path | None = None
     trec_depth: str = "100"
+    trec_grades: bool = False
     rescored: Path | None = None
 
     @property
@@ -72,6 +74,8 @@ class Exports:
                 raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
             runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in SIDES]
             found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
+        elif self.trec_grades:
+            raise InputError("--trec-grades grades the qrels of --trec; give --trec FOLDER too.")
         if self.rescored is not None:
             check_npy(self.rescored, "a similarity matrix")
             if inference is None:
@@ -116,6 +120,8 @@ class Exports:
                 for side in (side for side in SIDES if side in sides):
                     if model == models[0]:
                         write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
+                        for phi in whole.phis if self.trec_grades else ():
+                            write_graded_qrels(self.trec / f"{side}.{phi}.qrels", scorer, side, *ids, phi)
                     path = self.trec / f"{_prefixes(models)[model]}{side}.run"
                     write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
 

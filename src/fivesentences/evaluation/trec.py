@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Direction, Direction] = ("i2t", "t2i")
 DEPTH = 100
+GRADES = 1000  # of the largest phi
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32
 
 
@@ -123,6 +124,41 @@ def write_qrels(
             else:
                 by_image = captions[np.argsort(owner[captions], kind="stable")]
                 file.writelines(f"{image_ids[owner[at]]} 0 {caption_ids[at]} 1\n" for at in by_image)
+
+
+def write_graded_qrels(
+    path: Path | str,
+    scorer: ProtocolScorer,
+    direction: Direction,
+    image_ids: Sequence[str],
+    caption_ids: Sequence[str],
+    phi: str,
+) -> None:
+    """Write phi of a query and each item of its gallery as a grade from 1 to ``GRADES``; pairs of grade 0 are left out.
+
+    Grades of TREC are whole numbers, so they are phi of the pair in parts of the largest phi of the matrix. nDCG with
+    linear gains is then ours but for this rounding.
+
+    Args:
+        path: The file.
+        scorer: Images, captions, phi and protocol.
+        direction: Side of the queries.
+        image_ids: ``[images]`` names, as ``trec_ids`` returns them.
+        caption_ids: ``[captions]`` names.
+        phi: Name of the matrix.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    matrix = np.asarray(scorer.whole.phis[phi])
+    largest = float(matrix.max())
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for images, captions in _indices(scorer):
+            grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest > 0 else 0)).astype(int)
+            names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
+            queries, items = names if direction == "i2t" else names[::-1]
+            for query, row in zip(queries, grades.T if direction == "i2t" else grades, strict=True):
+                file.writelines(f"{query} 0 {items[item]} {row[item]}\n" for item in np.flatnonzero(row))
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:
