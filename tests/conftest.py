@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,39 +192,34 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-class Cases:
-    """Counts the cases of a marker that ran, and demands one where its variable is ``required``.
+RAN = Counter[str]()  # cases by marker; workers of pytest-xdist report theirs to the process that reports
 
-    It belongs to the process that reports: workers of pytest-xdist run only some of the cases each.
-    """
 
-    def __init__(self, marker: str, variable: str) -> None:
-        self.marker, self.variable, self.ran = marker, variable, 0
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count a case of a marker, in whichever process it ran."""
+    RAN.update(marker for name, marker in report.user_properties if report.when == "call" and name == "marker")
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a case, in whichever process it ran."""
-        self.ran += report.when == "call" and ("marker", self.marker) in map(tuple, report.user_properties)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how many there were."""
-        terminalreporter.write_line(f"{self.marker} cases that ran: {self.ran}")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many there were of each."""
+    for marker in COUNTED:
+        terminalreporter.write_line(f"{marker} cases that ran: {RAN[marker]}")
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Where they are required, a session without a single case is a failure."""
-        required = os.environ.get(self.variable) == "required"
-        if required and not self.ran and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where cases of a marker are required, a session without a single one is a failure."""
+    missing = any(os.environ.get(variable) == "required" and not RAN[marker] for marker, variable in COUNTED.items())
+    if missing and session.exitstatus == pytest.ExitCode.OK and not hasattr(session.config, "workerinput"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count cases where results come together, let all workers order sets alike, and find a cache for Snakemake."""
+    """Let all workers order sets alike, and find a cache for Snakemake."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake").expanduser()
     with contextlib.suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
     if not os.access(cache, os.W_OK):  # Snakemake cannot start without it
         os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache" / "home")
     if not hasattr(config, "workerinput"):
-        for marker, variable in COUNTED.items():
-            config.pluginmanager.register(Cases(marker, variable))
         # Some parameters of tests come out of sets, and workers of pytest-xdist must collect them in one order.
         os.environ.setdefault("PYTHONHASHSEED", "0")

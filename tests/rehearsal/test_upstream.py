@@ -56,6 +56,11 @@ def coco(folder: Path) -> Corpus:
     return load_karpathy(folder / "mirror/coco/caption_datasets.zip", "coco")
 
 
+@pytest.fixture(scope="module")
+def flickr30k(folder: Path) -> Corpus:
+    return load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
+
+
 def sizes_of(corpus: Corpus) -> dict[str, int]:
     return {split: corpus.split(split).n_images for split in corpus.splits}
 
@@ -69,18 +74,13 @@ def test_a_mirror_lists_its_files_and_has_no_others_than_the_catalogue(folder: P
     assert found == set(listed) <= {file.path for entry in catalogue.datasets.values() for file in entry.files.values()}
 
 
-def test_captions_and_photographs_belong_together(folder: Path, coco: Corpus) -> None:
-    flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
+def test_captions_and_photographs_belong_together(folder: Path, coco: Corpus, flickr30k: Corpus) -> None:
     assert sizes_of(flickr30k) == {"train": 5, "dev": 2, "test": 3}
     assert sizes_of(coco) == {"train": 6, "dev": 4, "test": 5}  # restval is trained on
-    for corpus, names in (
-        (flickr30k, ["flickr30k/flickr30k-images.zip"]),
-        (coco, ["coco/train2014.zip", "coco/val2014.zip"]),
-    ):
-        photographs = Photographs(*(folder / "mirror" / name for name in names))
-        assert sorted(photographs.names()) == sorted(
-            name if "/" in name else f"flickr30k-images/{name}" for name in corpus.images["filename"]
-        )
+    for corpus, archives in ((flickr30k, ["flickr30k-images"]), (coco, ["train2014", "val2014"])):
+        photographs = Photographs(*(folder / "mirror" / corpus.name / f"{name}.zip" for name in archives))
+        names = [name if "/" in name else f"flickr30k-images/{name}" for name in corpus.images["filename"]]
+        assert sorted(photographs.names()) == sorted(names)
         assert photographs.decoded(corpus.images["filename"][0]).size == (224, 168)
 
 
@@ -96,9 +96,8 @@ def test_labels_and_judgements_are_of_the_test_images(folder: Path, coco: Corpus
 
 
 def test_released_regions_are_found_by_the_images_of_the_photographs(
-    folder: Path, coco: Corpus, tmp_path: Path
+    folder: Path, coco: Corpus, flickr30k: Corpus, tmp_path: Path
 ) -> None:
-    flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
     for corpus, prefix, testall in ((coco, "coco", True), (flickr30k, "f30k", False)):
         precomp = folder / "data" / f"{prefix}_precomp"
         describe_precomp(precomp, corpus, tmp_path / f"{prefix}.json", testall=testall)
@@ -118,8 +117,7 @@ def test_released_regions_are_found_by_the_images_of_the_photographs(
         coco_table.rows(list(coco.split("dev").images["image_id"]))
 
 
-def test_a_folder_of_other_images_is_refused(folder: Path, tmp_path: Path) -> None:
-    flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
+def test_a_folder_of_other_images_is_refused(folder: Path, flickr30k: Corpus, tmp_path: Path) -> None:
     table = flickr30k.table.assign(caption=["something else entirely"] * flickr30k.n_captions)
     with pytest.raises(InputError, match="are not those of"):
         describe_precomp(folder / "data/f30k_precomp", Corpus("flickr30k", table), tmp_path / "f.json")
@@ -146,11 +144,10 @@ def test_documents_of_category_retrieval_are_read(folder: Path) -> None:
     assert all(name in photographs for name in pascal.images["filename"])
 
 
-def test_vocabularies_are_those_of_the_releases(folder: Path) -> None:
+def test_vocabularies_are_those_of_the_releases(folder: Path, flickr30k: Corpus) -> None:
     path = folder / "mirror/flickr30k/f30k_precomp_vocab.json"
     words = Vocabulary.read_released(path)
     assert len(words) == json.loads(path.read_text())["idx"]
-    flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
     (_, unknown, _) = words.encode("zyzzyva")
     read = [number for caption in flickr30k.captions for number in words.encode(caption)]
     assert read.count(unknown) < len(read) / 20  # words with apostrophes and hyphens are cut in two ways
