@@ -41,6 +41,14 @@ def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_
     assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
 
 
+def test_a_scale_without_photographs_makes_all_but_what_shows_them(plan_for):
+    shown, rest = plan_for("five_sentences"), plan_for("five_sentences", photographs=False)
+    assert shown.gallery("s") and rest.gallery("s") is None
+    assert shown.pictured_datasets == ["scenes"] and rest.pictured_datasets == rest.pictured_features == []
+    pictured = {name for name, figure in shown.figures.items() if figure.shows_photographs}
+    assert pictured and {*shown.exhibits} - {*rest.exhibits} == pictured
+
+
 def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan_for, tmp_path):
     network = {"extractor": "mobilenetv2_100", "weights": None}
     (tmp_path / "base.yaml").write_text(

@@ -111,8 +111,8 @@ rule make_page:
         tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
         figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
         claims="results/paper/{scale}/claims/claims.json",
-        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.datasets_of_runs),
-        features=[f"results/paper/{{scale}}/features/{dataset}/{name}.json" for dataset, name in PLAN.extracted],
+        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.pictured_datasets),
+        features=expand("results/paper/{{scale}}/features/{one[0]}/{one[1]}.json", one=PLAN.pictured_features),
         corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.datasets_of_runs),
         gallery=lambda wildcards: (
             [f"results/paper/{wildcards.scale}/gallery/index.html"] if PLAN.gallery(wildcards.scale) else []

@@ -250,6 +250,8 @@ class Scale(Strict):
     studies: list[Name] = Field(min_length=1)
     only: list[Name] | None = Field(default=None, min_length=1)
     """Tables and figures to make; null: all of the studies."""
+    photographs: bool = True
+    """Pages show photographs with their captions; false where these may not be passed on."""
     keep: list[CellSpec] | None = Field(default=None, min_length=1)
     """The only rows that are made, except by the target `complete`; null: all."""
     leave_out: LeaveOut = LeaveOut()
@@ -274,9 +276,9 @@ class Scale(Strict):
         """Every phi with which runs are evaluated, ``evaluation_phi`` first, each once."""
         return list(dict.fromkeys([self.evaluation_phi, *self.evaluation_phis]))
 
-    def makes(self, name: str) -> bool:
+    def makes(self, name: str, shows_photographs: bool = False) -> bool:
         """Whether the scale makes a table or figure of that name."""
-        return self.only is None or name in self.only
+        return (self.only is None or name in self.only) and (self.photographs or not shows_photographs)
 
     def shows(self, phi: str) -> bool:
         """Whether tables of agreement and figures at the scale show a phi."""

@@ -210,6 +210,7 @@ class Plan:
         splits = {name: getattr(scale.datasets[name], "splits", None) for name in self.with_parts}
         self.with_training_captions = [name for name, read in splits.items() if read is None or "train" in read]
         self.datasets_of_runs = sorted({spec.dataset for spec in self.all_runs.values()})
+        self.pictured_datasets = self.datasets_of_runs if scale.photographs else []
         self.documents: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
         self.catalogue_file = config_file(CATALOGUE, config)
         self.download_folders = [self.places.data, *([] if self.mirror is None else [self.mirror])]
@@ -233,6 +234,7 @@ class Plan:
         self.extracted = sorted(
             {(run.dataset, run.features.source) for run in runs if not self.is_described(run.dataset, run.features)}
         )
+        self.pictured_features = self.extracted if scale.photographs else []
         specs = [run.features for run in runs]
         if scale.features is not None and scale.categories is not None:
             specs.append(scale.features)  # of documents that are images of a corpus
