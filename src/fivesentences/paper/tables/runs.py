@@ -84,17 +84,12 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         ]
         missing = unique(str(row.published) for row in no_time if key_of(row) == key_of(first))
         found += [published[name] for name in missing if name not in beside]
-        return [
-            TableRow(
-                "published",
-                (row.label, *[""] * (len(stub) - 1)),
-                {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")},
-                row.row,
-                same_data and row.role == first.role,
-                tuple(Cell(published=published_value(row, *column)) for column in shown),
-            )
-            for row in found
-        ]
+        below = []
+        for row in found:
+            keys = {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")}
+            values = (published_value(row, *column) for column in shown)
+            below.append(TableRow.of_paper(row, len(stub), keys, same_data and row.role == first.role, values))
+        return below
 
     key_of = attrgetter(*GROUPED)
     groups = []
