@@ -49,7 +49,7 @@ from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.rendering import drawing_of, maker_of, write_exhibit
+from fivesentences.paper.rendering import make, maker_of, write_exhibit
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.storage import write_json
@@ -76,7 +76,6 @@ SCORES = {
     "flickr8k_crowdflower": np.array([0, 1 / 3, 2 / 3, 1]),
     "scenes_truth": np.array([0, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1]),
 }
-
 
 # Category retrieval at the tiny scale: every kind of its figures has something to draw.
 CATEGORIES = {
@@ -424,7 +423,7 @@ class MadeUp:
 
     def drawing(self, figure: str) -> Drawing:
         """Collect a figure."""
-        return drawing_of(self.plan.figures[figure], self.contexts[figure], self.numbers(figure))
+        return make(self.plan.figures[figure], self.contexts[figure], self.numbers(figure))
 
 
 @pytest.fixture(scope="session")

@@ -5,19 +5,21 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
-from fivesentences.paper.numbers.agreements import Agreements
-from fivesentences.paper.tables.agreement import table_of_agreements
+from fivesentences.paper.rendering import make
 from fivesentences.paper.tables.writing import markdown
+from fivesentences.storage import write_json
 
 
 @pytest.fixture(scope="module")
-def build(studies, root, agreement):
+def build(studies, root, agreement, tmp_path_factory):
     """Table 1 at a scale, from made-up correlations that may be changed before."""
 
-    def built(scale, change=lambda frame: frame, study=None, **options):
-        context = Context("five_sentences", study or studies["five_sentences"], scale, root / "config" / "published")
-        spec = context.study.exhibit("table1")
-        return table_of_agreements(spec, context, Agreements(change(agreement(scale, spec.judged(), **options))))
+    def built(scale, change=lambda frame: frame, **options):
+        context = Context("five_sentences", studies["five_sentences"], scale, root / "config" / "published")
+        spec, file = context.study.exhibit("table1"), tmp_path_factory.mktemp("judge") / "judge.json"
+        lines = change(agreement(scale, spec.judged(), **options)).astype("object")
+        write_json(file, lines.where(lines.notna(), None).to_dict("records"))
+        return make(spec, context, [file])
 
     return built
 

@@ -75,9 +75,7 @@ def made_of_categories(make_scale, make_up, categories):
 
 
 def table_of(made_up, numbers=None):
-    return rendering.table_of(
-        made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], numbers or made_up.numbers("toy/t")
-    )
+    return rendering.make(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], numbers or made_up.numbers("toy/t"))
 
 
 def check_statistics(cells, numbers):

@@ -15,7 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.categories import margins_at
 from fivesentences.paper.numbers.published import COLUMNS
-from fivesentences.paper.rendering import drawing_of
+from fivesentences.paper.rendering import make
 from fivesentences.study.exhibits import ActivationFigure
 from fivesentences.study.expand import subspace_rows
 from fivesentences.study.study import Study
@@ -77,7 +77,7 @@ def drawing(make_scale, categories, tmp_path):
         files = [tmp_path / "f.parquet", tmp_path / "job.category_margins.parquet"]
         points.to_parquet(files[0], index=False)
         margins.to_parquet(files[1], index=False)
-        return drawing_of(spec, Context("toy", study, scale, published=tmp_path), files), margins, points
+        return make(spec, Context("toy", study, scale, published=tmp_path), files), margins, points
 
     return build
 
@@ -91,7 +91,7 @@ def activation(make_scale, categories):
         content = [{"start": start, "steepness": steepness} for start, steepness in curves]
         study = study_of("activation", curves=content, **settings)
         context = Context("toy", study, scale or make_scale(categories=categories(study)))
-        return drawing_of(study.exhibit("f"), context, [])
+        return make(study.exhibit("f"), context, [])
 
     return build
 

@@ -13,8 +13,8 @@ from fivesentences.config.types import Judge
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.judges import BINS, bin_pairs
-from fivesentences.paper.numbers.phi_statistics import OTHERS
-from fivesentences.paper.rendering import drawing_of
+from fivesentences.paper.figures.phi import OTHERS
+from fivesentences.paper.rendering import make
 from fivesentences.paper.text.captions import as_written, wrapped
 from fivesentences.storage import write_json
 
@@ -104,7 +104,7 @@ def test_the_papers_points_stand_beside_ours(everything, tmp_path):
     columns = ["judge", "dataset", "order", "searched", "pairs"]
     pd.DataFrame(lines, columns=columns).to_parquet(tmp_path / "cxc.parquet", index=False)
     files = [tmp_path / "cxc.parquet"]
-    drawing = drawing_of(everything.plan.figures[POSITIVES], everything.contexts[POSITIVES], files)
+    drawing = make(everything.plan.figures[POSITIVES], everything.contexts[POSITIVES], files)
     printed = drawing.data[drawing.data["published"]]
     assert printed[["found", "searched"]].to_numpy().tolist() == [[7000, 1_500_000], [7039, 11_800_000]]
     by_semantics = next(note for note in drawing.notes if "1,500,000" in note)
@@ -133,7 +133,7 @@ def test_the_histogram_draws_what_was_measured(everything, measured, tmp_path):
                 assert (line["count"], line["of"]) == (numbers[kind][name], measured[of])
     write_json(tmp_path / "scenes.json", measured | {"phis": {"cider": measured["phis"]["cider"]}})
     with pytest.raises(InputError, match=r"scenes/test lack 'spice'; measure it again"):
-        drawing_of(everything.plan.figures[HISTOGRAM], everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
+        make(everything.plan.figures[HISTOGRAM], everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
 
 
 def test_the_best_captions_of_other_images_stand_beside_the_median_of_the_own(everything, measured):

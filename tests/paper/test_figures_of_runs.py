@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.figures.curves import draw_semantic_recall
 from fivesentences.paper.figures.front import undominated
-from fivesentences.paper.rendering import drawing_of
+from fivesentences.paper.rendering import make
 from fivesentences.storage import write_json
 from fivesentences.study.study import Study
 
@@ -259,7 +259,7 @@ def changed(made_up, figure, folder, change):
     for number, path in enumerate(made_up.numbers(figure)):
         paths.append(folder / f"{number}.json")
         write_json(paths[-1], [change(one) for one in read_json(path)])
-    return drawing_of(made_up.plan.figures[figure], made_up.contexts[figure], paths)
+    return make(made_up.plan.figures[figure], made_up.contexts[figure], paths)
 
 
 @pytest.mark.slow
@@ -302,7 +302,7 @@ def test_retrievals_are_those_that_were_compared(everything, tmp_path):
     assert drawing.data["model"].unique().tolist() == ["all negatives", "+ SAM τ = 10, random, paper"]
     write_json(tmp_path / "f.json", found | {"models": ["another/run", found["models"][1]]})
     with pytest.raises(InputError, match="the run 'another/run' is in no row of five_sentences: figure1"):
-        drawing_of(everything.plan.figures[RETRIEVALS], everything.contexts[RETRIEVALS], [tmp_path / "f.json"])
+        make(everything.plan.figures[RETRIEVALS], everything.contexts[RETRIEVALS], [tmp_path / "f.json"])
 
 
 def test_a_scale_that_trains_fewer_than_two_of_the_rows_says_what_it_leaves_out(make_up, make_scale):

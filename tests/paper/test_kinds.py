@@ -144,7 +144,7 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
 @pytest.mark.parametrize("exhibit", [FIGURES[kind] for kind in ("best_captions", "retrievals")])
 def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit):
     context = replace(everything.contexts[exhibit], photographs={})
-    drawing = rendering.drawing_of(everything.plan.figures[exhibit], context, everything.numbers(exhibit))
+    drawing = rendering.make(everything.plan.figures[exhibit], context, everything.numbers(exhibit))
     texts = [text.get_text() for text in drawn(drawing.draw).texts]
     assert any("no photographs here" in text for text in texts)
 

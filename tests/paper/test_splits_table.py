@@ -9,7 +9,7 @@ import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.paper.context import Context
-from fivesentences.paper.rendering import table_of
+from fivesentences.paper.rendering import make
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
 KARPATHY = {"loader": "karpathy"}
@@ -36,7 +36,7 @@ def table_at(tmp_path, studies, make_scale):
                 for place in range(5)
             ]
             Corpus(path.stem, pd.DataFrame(rows, columns=list(COLUMNS)), read_as=read_as).write(path)
-        return table_of(study.exhibit("splits"), Context("knn_margin", study, scale, PUBLISHED), paths)
+        return make(study.exhibit("splits"), Context("knn_margin", study, scale, PUBLISHED), paths)
 
     return table_at
 

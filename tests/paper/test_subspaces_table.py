@@ -53,7 +53,7 @@ def made(make_scale, make_up, categories):
 
 
 def table_of(made_up):
-    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+    return rendering.make(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
 
 
 def test_means_and_spreads_are_those_of_the_runs_by_the_epoch_that_a_row_names(made):

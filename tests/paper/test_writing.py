@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from fivesentences.paper.rendering import table_of
+from fivesentences.paper.rendering import make
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import csv, latex, markdown, table_page
 
@@ -24,7 +24,7 @@ def table(request, build, make_scale, make_up, judged_by, wide) -> Table:
         return wide
     if request.param == "intervals":
         made_up, name = make_up(judged_by("cxc")), "five_sentences/table1"
-        return table_of(made_up.plan.tables[name], made_up.contexts[name], made_up.numbers(name))
+        return make(made_up.plan.tables[name], made_up.contexts[name], made_up.numbers(name))
     paper = {"roles": {"flickr30k": "flickr30k"}, "datasets": {"flickr30k": {"loader": "karpathy"}}}
     changes = {"one seed": {"seeds": [0]}, "the paper's data": paper | {"features": {"extractor": "vgg19"}}}
     return build("knn_margin/table1", make_scale(**changes.get(request.param, {})))

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import write_table
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
-
-if TYPE_CHECKING:
-    from fivesentences.paper.figures.drawing import Drawing
 
 TABLES = {
     "agreement": "agreement:agreement_table",
@@ -61,32 +57,17 @@ def maker_of(spec: TableSpec | FigureSpec) -> Callable[..., Any]:
     return maker
 
 
-def _made(spec: TableSpec | FigureSpec, context: Context, numbers: Sequence[Path]) -> Any:
+def make(spec: TableSpec | FigureSpec, context: Context, numbers: Sequence[Path]) -> Any:
+    """Fill a table of any kind, or collect what a figure draws, and how: a ``Table`` or a ``Drawing``.
+
+    Raises:
+        InputError: If a number, a published row or a photograph is missing.
+    """
     if spec.kind not in OF_RESULTS:
         return maker_of(spec)(spec, context, numbers)
     from fivesentences.evaluation.tidy import collect  # needs scipy
 
     return maker_of(spec)(spec, context, collect(numbers, context.scale.scale))
-
-
-def table_of(spec: TableSpec, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill a table of any kind.
-
-    Raises:
-        InputError: If a number or a published row is missing.
-    """
-    table: Table = _made(spec, context, numbers)
-    return table
-
-
-def drawing_of(spec: FigureSpec, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect what a figure of any kind draws, and how.
-
-    Raises:
-        InputError: If a number or a photograph is missing.
-    """
-    drawing: Drawing = _made(spec, context, numbers)
-    return drawing
 
 
 def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem: Path) -> None:
@@ -102,8 +83,8 @@ def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem
         InputError: If a number, a published row or a photograph is missing.
     """
     if isinstance(spec, TableSpec):
-        write_table(table_of(spec, context, numbers), stem)
+        write_table(make(spec, context, numbers), stem)
     elif isinstance(spec, FigureSpec):
         from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
 
-        write_drawing(stem, spec.title, spec.caption, drawing_of(spec, context, numbers))
+        write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))

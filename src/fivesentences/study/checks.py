@@ -232,10 +232,8 @@ def _fitting(settings: Settings, own: Settings, path: list[str], known: Callable
     if rest:
         return {**settings, key: _fitting(given, stated, rest, known)}
     if isinstance(given, dict):
-        return {
-            **settings,
-            key: {name: one for name, one in given.items() if name in stated or known(name) is not None},
-        }
+        kept = {name: one for name, one in given.items() if name in stated or known(name) is not None}
+        return {**settings, key: kept}
     # `key+` adds its entries at the end of those that are inherited.
     count = 0 if key in own else len(given) - len(own.get(f"{key}+") or ())
     left = [part for entry in given[:count] if (part := known(entry)) is not None] + given[count:]

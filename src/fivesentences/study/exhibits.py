@@ -232,15 +232,12 @@ class SubspaceContrastSpec(Strict):
 
     def pairs(self) -> list[tuple[SubspaceRowSpec, SubspaceRowSpec]]:
         """Both sides of each contrast, each a single row."""
-        return [
-            (
-                SubspaceRowSpec(role=self.role, division=division, method=method, selection=selection),
-                SubspaceRowSpec(role=self.role, division=division, method=self.b, selection=self.against or selection),
-            )
-            for division, method, selection in itertools.product(
-                as_list(self.division), as_list(self.a), as_list(self.selection)
-            )
-        ]
+        found = []
+        for division, method, selection in itertools.product(*map(as_list, (self.division, self.a, self.selection))):
+            first = SubspaceRowSpec(role=self.role, division=division, method=method, selection=selection)
+            other = {"method": self.b, "selection": self.against or selection}
+            found.append((first, first.model_copy(update=other)))
+        return found
 
     @model_validator(mode="after")
     def _sides_differ(self) -> Self:

@@ -301,8 +301,3 @@ def method_and_folds(reading: str) -> tuple[Inference, int, int]:
         known = ", ".join(INFERENCES)
         raise InputError(f"'{reading}' is no way to read a similarity; it is one of {known}, perhaps with folds.")
     return cast(Inference, method), folds, 1 if found and found[2] else folds
-
-
-def galleries_of(folds: int | str | None) -> int:
-    """Into how many galleries the split is cut."""
-    return method_and_folds(reading_of(INFERENCES[0], folds))[1]

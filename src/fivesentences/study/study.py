@@ -142,10 +142,8 @@ class Study(Strict):
                 if asked is not None:
                     check_phi(asked, f"{exhibit.name}: {where}", whole=whole)
             margins = [name for _, name in exhibit.adaptive_margins()]
-            losses = [
-                *margins,
-                *(loss for row in exhibit.row_specs() for loss in as_list(row.loss) if loss is not None),
-            ]
+            of_rows = [loss for row in exhibit.row_specs() for loss in as_list(row.loss) if loss is not None]
+            losses = [*margins, *of_rows]
             methods = [method for row in exhibit.every_subspace_row() for method in as_list(row.method)]
             for kind, names_asked, known in (("loss", losses, self.losses), ("method", methods, self.methods)):
                 for name in (one for one in names_asked if one not in known):

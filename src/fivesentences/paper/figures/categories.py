@@ -17,7 +17,7 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, columns_of, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, WIDTH, looks_of_categories
-from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
+from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
@@ -39,7 +39,7 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
         InputError: If a run recorded none.
     """
     made = [row for row in context.subspace_rows(spec) if row.runs]
-    frame, parts = read_category_margins(numbers) if made else pd.DataFrame(), []
+    frame, parts = read_recorded(numbers, "category_margins") if made else pd.DataFrame(), []
     for row in made:
         runs = pd.concat([of_run(frame, run.name) for run in row.runs])
         found = runs.groupby(["anchor", "negative", "epoch"])["mean_margin"].agg(["mean", "min", "max", "count"])
@@ -108,8 +108,8 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
     margins, points, parts = pd.DataFrame(columns=MARGINS), pd.DataFrame(columns=POINTS), []
     how_to_read: list[str] = []
     if made:
-        margins = margins_at(of_run(read_category_margins(numbers), made[0].runs[0].name), spec.at)
-        path = next(path for path in numbers if not path.name.endswith(CATEGORY_MARGINS))
+        margins = margins_at(of_run(read_recorded(numbers, "category_margins"), made[0].runs[0].name), spec.at)
+        path = next(path for path in numbers if ".category_margins." not in path.name)
         points = read_frame(path, "project the subspace again", POINTS)[POINTS]
         printed = _published_margins(made[0], spec.at, margins, context.published_rows(spec))
         parts = [margins.assign(what="margin"), *printed, points.assign(what="point")]

@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -61,19 +62,19 @@ def _tidy(spec: CurvesFigure, rows: Sequence[Row], results: Results, context: Co
     ``difference`` (to ``relative_to``) and its interval are over the seeds that both have.
     """
     study, scale = context.study, context.scale
-    beside = [axis for axis in ("role", *OF_LINE[spec.over], spec.over) if axis != "loss"]
+    beside = attrgetter(*(axis for axis in ("role", *OF_LINE[spec.over], spec.over) if axis != "loss"))
     lines: list[tuple[Any, ...]] = []
     for column in evaluated_columns(spec.columns, scale):
         measure, baselines, values = Measure.of_column(column, scale.evaluation_phi), {}, []
         for row in rows:
             values.append({run.seed: results.value(run.name, measure, row.reading) for run in row.runs})
             if row.loss == spec.relative_to:
-                baselines[tuple(getattr(row, axis) for axis in beside)] = values[-1]
+                baselines[beside(row)] = values[-1]
         for row, label, found in zip(rows, _labels(spec, rows, study), values, strict=True):
             # A row that leaves its epochs to the scale has runs that know them.
             epochs = members_of(row.runs[0])[0].training.epochs
             kept = [epoch for run in row.runs if (epoch := results.kept_epoch(run.name)) is not None]
-            difference = paired_interval(found, baselines.get(tuple(getattr(row, axis) for axis in beside), {}))
+            difference = paired_interval(found, baselines.get(beside(row), {}))
             point = (label, row.role, row.dataset, row.model, row.loss, row.inference, row.fraction, epochs)
             mean_kept = statistics.fmean(kept) if kept else math.nan
             mean = t_interval(list(found.values()))

@@ -59,7 +59,7 @@ def boxes_drawing(
     classes: Path | None = None,
     attributes: Path | None = None,
 ) -> Drawing:
-    """Images with their best boxes.
+    """Images with their boxes of the highest scores, or the first ones where scores are unknown.
 
     Args:
         features: Open for reading; they have boxes.
@@ -74,33 +74,11 @@ def boxes_drawing(
     """
     records = [features.read(row) for row in rows]
     names = [() if file is None else read_vocabulary(file) for file in (classes, attributes)]
-    return region_boxes_drawing(records, photographs, count, *names)
-
-
-def region_boxes_drawing(
-    records: Sequence[ImageFeatures],
-    photographs: Photographs,
-    most: int,
-    classes: Sequence[str] = (),
-    attributes: Sequence[str] = (),
-) -> Drawing:
-    """Photographs with their boxes of the highest scores, or the first ones where scores are unknown.
-
-    Args:
-        records: Images with boxes.
-        photographs: Where they are.
-        most: Boxes per photograph.
-        classes: Names of classes by number; empty where they are unknown.
-        attributes: Names of attributes by number; empty where they are unknown.
-
-    Raises:
-        InputError: If a class or attribute has no name, or a photograph has other proportions than the boxes need.
-    """
     filenames = _filenames(photographs, records)
-    parts = [pd.DataFrame(_boxes(record, most, classes, attributes), columns=BOXES) for record in records]
+    parts = [pd.DataFrame(_boxes(record, count, *names), columns=BOXES) for record in records]
     scored = all(record.scores is not None for record in records)
     order = "with the highest scores of their class, highest first" if scored else "in the order of the file"
-    notes = [f"Of each image at most {most} boxes are shown, {order}."]
+    notes = [f"Of each image at most {count} boxes are shown, {order}."]
     shown = list(zip(filenames, records, parts, strict=True))
     return Drawing(pd.concat(parts, ignore_index=True), notes, lambda canvas: _draw_sheet(canvas, shown, photographs))
 

@@ -20,12 +20,11 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
-from fivesentences.paper.numbers.agreements import Agreements, read_agreements
+from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import REFERENCES, STATISTICS, listed, phi_in_words
 from fivesentences.paper.text.numbers import UNDEFINED, number
-from fivesentences.paper.text.phi_notes import note_on_left_out
+from fivesentences.paper.text.phi_notes import notes_on_judges, notes_on_phi, notes_without_judges
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementFigure, FoundPositivesFigure
 from fivesentences.study.study import Study
 
@@ -87,9 +86,9 @@ def agreement_figure(spec: AgreementFigure, context: Context, numbers: Sequence[
             f"{FEW} pairs (their median); numbers below a panel count its pairs.",
             f"Above each panel: {listed([STATISTICS[name][0] for name in TITLED])} over all pairs and, after the "
             f"slash, over pairs of a caption with another image; {REFERENCES[spec.references]}.",
-            *notes_on_phi([one for judge in scale.judges for one in agreements.of(judge.judge, phis)]),
+            *notes_on_phi([one for judge in scale.judges for one in of_judge(agreements, judge.judge, phis)]),
         ]
-    notes += [*note_without_judges(scale), *note_on_left_out(spec.phis, scale), *spec.notes]
+    notes += [*notes_without_judges(scale, spec.phis), *spec.notes]
     return Drawing(data, notes, lambda canvas: _draw_agreement(spec, canvas, context, data, agreements))
 
 
@@ -124,7 +123,7 @@ def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFr
 
 
 def _draw_agreement(
-    spec: AgreementFigure, canvas: Figure, context: Context, data: pd.DataFrame, agreements: Agreements
+    spec: AgreementFigure, canvas: Figure, context: Context, data: pd.DataFrame, agreements: Sequence[Any]
 ) -> None:
     """Three panels per line, one judge below the other."""
     judges, phis = context.scale.judges, [phi for phi in spec.phis if context.scale.shows(phi)]
@@ -137,7 +136,7 @@ def _draw_agreement(
             shown = []
             for statistic in TITLED:
                 asked = ((judge.judge, phi, spec.references, kind, statistic) for kind in ("all", OTHER_IMAGES))
-                values = " / ".join(number(agreements.one(*one).value, 3) or UNDEFINED for one in asked)
+                values = " / ".join(number(agreement_with(agreements, *one).value, 3) or UNDEFINED for one in asked)
                 shown.append(f"{STATISTICS[statistic][1]} {values}")
             panel.set_title(phi_in_words(phi), pad=14)
             above: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 6.5}
@@ -188,7 +187,7 @@ def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers
         thinned = [_thinned(line) for _, line in steps.groupby("order", sort=False)]
         parts += [*thinned, *([printed] if len(printed) else [])]
     data = pd.concat(parts if len(parts) == 1 else parts[1:], ignore_index=True)[FOUND]
-    notes += [*note_without_judges(context.scale), *note_on_left_out(spec.phis, context.scale), *spec.notes]
+    notes += [*notes_without_judges(context.scale, spec.phis), *spec.notes]
     return Drawing(data, notes, lambda canvas: _draw_positives(canvas, context.study, data))
 
 

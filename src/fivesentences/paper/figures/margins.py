@@ -58,7 +58,7 @@ def margins_figure(spec: MarginsFigure, context: Context, numbers: Sequence[Path
         for fraction in spec.fractions:
             of_losses = []
             for losses in (spec.losses, spec.shares or spec.losses):
-                made = [loss for _, loss in made_at(study, scale, [fraction], losses)]
+                made = made_at(study, scale, fraction, losses)
                 found = {loss: margins.of_captions(fraction, study.losses[loss]) for loss in made}
                 of_losses.append({loss: one for loss, one in found.items() if one is not None})
             if any(of_losses):

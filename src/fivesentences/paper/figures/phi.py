@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,17 +14,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from fivesentences.errors import InputError
+from fivesentences.evaluation.phi_statistics import read_statistics
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT, WIDTH
-from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.captions import wrapped
-from fivesentences.paper.text.names import phi_in_words
-from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
+from fivesentences.paper.text.names import phi_in_words, unique
+from fivesentences.paper.text.phi_notes import note_on_left_out
 from fivesentences.study.exhibits import BestCaptionsFigure, PhiFigure, PhiHistogramFigure
 
+OTHERS = "other"  # how the evaluation names captions of other images
 OWN_KINDS = ("own_left_out", "kept")  # own captions, each left out of its references or kept among them
 COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 HISTOGRAM = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
@@ -51,8 +54,32 @@ PHOTOGRAPH, GAP, HEADING, PAD = 1.45, 0.13, 0.42, 0.16  # inches
 Entry = tuple[str, str, str, str, str]  # number, text, colour of the number, sign before it, colour of the text
 
 
+class PhiStatistics(NamedTuple):
+    """The phi that are shown at a scale, and what ``evaluation.phi_statistics`` found by dataset, if any is shown."""
+
+    phis: list[str]
+    datasets: list[dict[str, Any]]
+
+
+def _read(spec: PhiFigure, context: Context, files: Sequence[Path]) -> PhiStatistics:
+    """Read the statistics of a figure's phi.
+
+    Raises:
+        InputError: If a phi is missing from a file.
+    """
+    shown = [phi for phi in spec.phis if context.scale.shows(phi)]
+    found = [read_statistics(path) for path in files] if shown else []
+    for phi, one in itertools.product(shown, found):
+        if phi not in one["phis"]:
+            where = f"{one['dataset']}/{one['split']}"
+            raise InputError(f"the statistics of phi of {where} lack '{phi}'; measure it again.")
+    return PhiStatistics(shown, found)
+
+
 def _notes(spec: PhiFigure, context: Context, found: PhiStatistics, how_to_read: list[str]) -> list[str]:
-    on_tuples, left_out = notes_on_tuples(found), note_on_left_out(spec.phis, context.scale)
+    tuples = [(one["dataset"], one["phis"][phi]["tuples"]) for one in found.datasets for phi in found.phis]
+    on_tuples = unique(f"SPICE’s tuples of {dataset}: {source}." for dataset, source in tuples if source)
+    left_out = note_on_left_out(spec.phis, context.scale)
     return [*(how_to_read if found.datasets else []), *on_tuples, *left_out, *spec.notes]
 
 
@@ -61,7 +88,7 @@ def phi_histogram_figure(spec: PhiHistogramFigure, context: Context, numbers: Se
 
     ``what``: captions of other images, or a kind of own ones.
     """
-    found, lines = read_phi_statistics(spec.phis, context.scale, numbers), []
+    found, lines = _read(spec, context, numbers), []
     for one in found.datasets:
         for phi in found.phis:
             of_phi, start = one["phis"][phi], (one["dataset"], one["split"], phi)
@@ -139,7 +166,7 @@ def best_captions_figure(spec: BestCaptionsFigure, context: Context, numbers: Se
 
     ``median_own`` is the median score of the image's own captions, each left out of its references.
     """
-    found, lines, notes = read_phi_statistics(spec.phis, context.scale, numbers), [], []
+    found, lines, notes = _read(spec, context, numbers), [], []
     for one in found.datasets:
         notes.append(
             f"{len(one['chosen'])} of {one['images']:,} images of {one['dataset']}/{one['split']}, chosen by rule: "

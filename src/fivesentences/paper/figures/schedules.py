@@ -19,9 +19,9 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, legend, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycled
-from fivesentences.paper.numbers.histories import of_run, read_histories
+from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.paper.text.names import DIRECTIONS, listed, unique
+from fivesentences.paper.text.names import DIRECTIONS, grouped, listed, unique
 from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
 from fivesentences.study.exhibits import ActivationFigure, MarginByEpochFigure, StartAndShareFigure
 from fivesentences.study.expand import SubspaceRow
@@ -100,7 +100,7 @@ def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers:
     rows = context.subspace_rows(spec)
     # Rows that differ from another in their selection only have the same history.
     made = {(row.role, row.division, row.method): row for row in reversed(rows) if row.runs}
-    histories, parts = read_histories(numbers) if made else pd.DataFrame(), [pd.DataFrame(columns=HISTORY)]
+    histories, parts = read_recorded(numbers, "histories") if made else pd.DataFrame(), [pd.DataFrame(columns=HISTORY)]
     for row in reversed(made.values()):
         runs, where = pd.concat([of_run(histories, run.name) for run in row.runs]), place_of(row, context.study)
         for what, column, line in ((MARGIN, "mean_margin", row.label), (ALPHA, "alpha", _schedule(row))):
@@ -174,11 +174,8 @@ def _tidy(
 ) -> pd.DataFrame:
     """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
     results, measure, where = SubspaceResults(numbers), (spec.metric, spec.direction), context.where(spec)
-    settings: dict[tuple[str, ...], list[SubspaceRow]] = {}
-    for row in made:
-        settings.setdefault((row.role, row.division, row.selection), []).append(row)
     lines: list[tuple[Any, ...]] = []
-    for some in settings.values():
+    for some in grouped(made, lambda row: (row.role, row.division, row.selection)).values():
         places = [_place(row, where) for row in some]
         for _, _, start, share in (place for place in places if places.count(place) > 1 and place[0] == CURVE):
             raise InputError(f"{where}: two rows have fₐ = {start:g} and λ = {share:g}; leave out one of them.")

@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fivesentences.errors import InputError
-from fivesentences.evaluation.agreement import COLUMNS, read_agreement
+from fivesentences.evaluation.agreement import read_agreement
 
 
-def read_agreements(paths: Iterable[Path]) -> Agreements:
-    """Read the correlations with some judges from the files of the evaluation."""
-    frames = [read_agreement(path) for path in paths]
-    return Agreements(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS))
+def read_agreements(paths: Iterable[Path]) -> list[Any]:
+    """Read the correlations with some judges: named tuples of ``evaluation.agreement.COLUMNS``, None where unknown."""
+    frames = [read_agreement(path).astype("object") for path in paths]
+    return [line for frame in frames for line in frame.where(frame.notna(), None).itertuples(index=False)]
 
 
-class Agreements:
-    """All correlations with some judges: named tuples of ``evaluation.agreement.COLUMNS``, None for missing numbers.
+def agreement_with(agreements: Iterable[Any], judge: str, phi: str, references: str, pairs: str, statistic: str) -> Any:
+    """Look up one correlation.
 
-    Args:
-        frame: Tidy rows of any number of judges, as ``evaluation.agreement`` writes them.
+    Raises:
+        InputError: If it was not computed.
     """
+    asked = (judge, phi, references, pairs, statistic)
+    for one in agreements:
+        if (one.judge, one.phi, one.references, one.pairs, one.statistic) == asked:
+            return one
+    what = f"{statistic} of {phi} over {pairs} pairs, own caption {references.replace('_', ' ')}"
+    raise InputError(f"the judge '{judge}' has no {what}; ask the judge before making tables.")
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        frame = frame.astype("object")
-        lines = frame.where(frame.notna(), None).itertuples(index=False)
-        self._found: dict[tuple[str, ...], Any] = {
-            attrgetter("judge", "phi", "references", "pairs", "statistic")(line): line for line in lines
-        }
 
-    def one(self, judge: str, phi: str, references: str, pairs: str, statistic: str) -> Any:
-        """Look up one correlation.
-
-        Raises:
-            InputError: If it was not computed.
-        """
-        found = self._found.get((judge, phi, references, pairs, statistic))
-        if found is None:
-            what = f"{statistic} of {phi} over {pairs} pairs, own caption {references.replace('_', ' ')}"
-            raise InputError(f"the judge '{judge}' has no {what}; ask the judge before making tables.")
-        return found
-
-    def of(self, judge: str, phis: Sequence[str] | None = None) -> list[Any]:
-        """Return all correlations with a judge, of all phi or of some."""
-        return [one for one in self._found.values() if one.judge == judge and (phis is None or one.phi in phis)]
+def of_judge(agreements: Iterable[Any], judge: str, phis: Sequence[str]) -> list[Any]:
+    """Select the correlations of some phi with a judge."""
+    return [one for one in agreements if one.judge == judge and one.phi in phis]

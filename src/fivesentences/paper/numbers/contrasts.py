@@ -13,6 +13,7 @@ from fivesentences.metrics.crossed import CrossedDifference
 from fivesentences.study.expand import Contrast, SubspaceContrast, SubspaceRow
 
 AnyContrast = TypeVar("AnyContrast", Contrast, SubspaceContrast)
+KEYS = ("a", "b", "a_selection", "b_selection")  # what tells the contrasts of a file apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,14 +81,12 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
         return Contrasts()
     in_categories = isinstance(made[0].a, SubspaceRow)
     found = read_contrasts(numbers[0], FORMAT_OF_CATEGORIES if in_categories else FORMAT)
-    known = {
-        _key(one["a"], one["b"], one.get("a_selection"), one.get("b_selection")): one for one in found["contrasts"]
-    }
     measured = []
     for contrast in made:
         a, b = contrast.runs
-        one = known.get(_key(a, b, *(getattr(row, "selection", None) for row in (contrast.a, contrast.b))))
-        if one is None:
+        asked = [a, b, *(getattr(row, "selection", None) for row in (contrast.a, contrast.b))]
+        same = (one for one in found["contrasts"] if [one.get(key) for key in KEYS] == asked)
+        if (one := next(same, None)) is None:
             what = f"the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it"
             raise InputError(what, where=numbers[0], cure="make it again")
         metrics = one["metrics"]
@@ -98,7 +97,3 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
             Measured(contrast, differences, one["images"], one.get("per_seed", ()), one.get("same_queries", True))
         )
     return Contrasts(measured, found.get("phi", ""), found["resamples"])
-
-
-def _key(a: Sequence[str], b: Sequence[str], *selections: str | None) -> tuple[Any, ...]:
-    return tuple(a), tuple(b), selections

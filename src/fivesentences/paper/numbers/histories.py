@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_subspace_table
 
-CATEGORY_MARGINS = ".category_margins.parquet"
 
-
-def read_histories(numbers: Sequence[Path]) -> pd.DataFrame:
-    """Read one line per run and epoch from those of a figure's files that hold histories.
+def read_recorded(numbers: Sequence[Path], table: Literal["histories", "category_margins"]) -> pd.DataFrame:
+    """Read one line per run and epoch, or per ordered pair of categories too, from those of a figure's files.
 
     Returns:
-        Columns run, epoch, alpha (0 to 1) and mean_margin (over all triplets; both NaN without triplets), and others.
+        Of histories the columns run, epoch, alpha (0 to 1) and mean_margin (over all triplets; both NaN without
+        triplets), and others; of margins run, epoch, anchor and negative (names of categories), mean_margin, pairs.
 
     Raises:
         InputError: If a file is missing or is another table.
     """
-    return read_subspace_table([path for path in numbers if path.name.endswith(".histories.parquet")], "histories")
-
-
-def read_category_margins(numbers: Sequence[Path]) -> pd.DataFrame:
-    """Read one line per run, epoch and ordered pair of categories from those of a figure's files that hold them.
-
-    Returns:
-        Columns run, epoch, anchor and negative (names of categories), mean_margin, pairs (over how many).
-
-    Raises:
-        InputError: If a file is missing or is another table.
-    """
-    return read_subspace_table([path for path in numbers if path.name.endswith(CATEGORY_MARGINS)], "category_margins")
+    return read_subspace_table([path for path in numbers if path.name.endswith(f".{table}.parquet")], table)
 
 
 def of_run(frame: pd.DataFrame, run: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,12 +60,8 @@ def read_all_margins(files: Iterable[Path]) -> list[Margins]:
     return found
 
 
-def made_at(
-    study: Study, scale: Scale, fractions: Sequence[float], losses: Sequence[str]
-) -> Iterator[tuple[float, str]]:
-    """Yield each fraction with each loss, unless the scale leaves out either, or a phi that the loss reads."""
+def made_at(study: Study, scale: Scale, fraction: float, losses: Sequence[str]) -> list[str]:
+    """Select losses of a fraction, unless the scale leaves out either, or a phi that the loss reads."""
     left_out = scale.leave_out
-    shown = [loss for loss in losses if loss not in left_out.losses and all(map(scale.shows, study.losses[loss].phis))]
-    for fraction in fractions:
-        if fraction not in left_out.fractions:
-            yield from ((fraction, loss) for loss in shown)
+    made = [] if fraction in left_out.fractions else [loss for loss in losses if loss not in left_out.losses]
+    return [loss for loss in made if all(map(scale.shows, study.losses[loss].phis))]

@@ -15,7 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.text.names import with_details
 from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
-from fivesentences.study.runs import galleries_of, members_of
+from fivesentences.study.runs import members_of, method_and_folds
 
 TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style", "phi")
 
@@ -156,7 +156,7 @@ def differing_settings(
     if setting is None:
         return ["dataset"]  # the study does not say, so nothing may be compared
     read = {member.features.stem for run in row.runs for member in members_of(run)}
-    images, galleries = setting.images_of(row.role, row.folds), galleries_of(row.folds)
+    images, galleries = setting.images_of(row.role, row.folds), method_and_folds(row.reading)[1]
     sizes = {results.gallery(run.name).images // galleries for run in row.runs}
     differs = {
         "dataset": row.dataset != setting.of_role("dataset", row.role),

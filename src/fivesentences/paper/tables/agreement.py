@@ -8,12 +8,11 @@ from typing import Any
 
 from fivesentences.config.scales import JudgeSpec
 from fivesentences.paper.context import Context
-from fivesentences.paper.numbers.agreements import Agreements, read_agreements
+from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, csv_of, mark_best
-from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import REFERENCES, STATISTICS, grouped, metric_in_words, tokens_in_words, unique
 from fivesentences.paper.text.numbers import UNDEFINED
-from fivesentences.paper.text.phi_notes import note_on_left_out
+from fivesentences.paper.text.phi_notes import notes_on_judges, notes_on_phi, notes_without_judges
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementColumnSpec, AgreementRowSpec, AgreementTable
 from fivesentences.study.study import Study
 
@@ -27,12 +26,8 @@ DECIMALS = 3
 
 def agreement_table(spec: AgreementTable, context: Context, numbers: Sequence[Path]) -> Table:
     """Fill the table with the correlations of the scale's judges."""
-    return table_of_agreements(spec, context, read_agreements(numbers))
-
-
-def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agreements) -> Table:
-    """Fill a table with correlations that were read."""
     study, scale, published = context.study, context.scale, context.published_rows(spec)
+    agreements = read_agreements(numbers)
     shown = [row for row in spec.rows if scale.shows(row.phi)]
     columns = tuple(
         Column(
@@ -44,7 +39,7 @@ def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agre
     )
 
     def cell(row: AgreementRowSpec, judge: JudgeSpec, column: AgreementColumnSpec) -> Cell:
-        ours = agreements.one(judge.judge, row.phi, row.references, column.pairs, column.statistic)
+        ours = agreement_with(agreements, judge.judge, row.phi, row.references, column.pairs, column.statistic)
         theirs = None
         if row.published is not None and column.statistic in PUBLISHED_STATISTICS:
             # A row of the paper has a number for all pairs and one for the others: two rows of the CSV.
@@ -70,7 +65,7 @@ def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agre
     notes = []
     if every:
         phis = [row.phi for row in shown]
-        found = [one for judge in scale.judges for one in agreements.of(judge.judge, phis)]
+        found = [one for judge in scale.judges for one in of_judge(agreements, judge.judge, phis)]
         notes += notes_on_judges(study, scale, agreements, phis)
         notes += _on_intervals(found, {column.statistic for column in spec.columns}, study) + notes_on_phi(found)
         if most := max((one.left_out for one in found), default=0):
@@ -98,7 +93,7 @@ def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agre
         if others:
             not_comparable = f"Not comparable with {'; '.join(others)}: other data, so no difference is shown."
             notes.append(f"Published: {theirs}. {not_comparable}")
-    notes += [*note_without_judges(scale), *note_on_left_out((row.phi for row in spec.rows), scale), *spec.notes]
+    notes += [*notes_without_judges(scale, (row.phi for row in spec.rows)), *spec.notes]
     csv = csv_of(KEYS, VALUES | {"published": "published", "difference": "difference"})
     return Table(*context.texts(spec), ("Metric", "Tokens"), columns, tuple(groups), tuple(notes), DECIMALS, csv)
 

@@ -11,7 +11,6 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, read_all_margins
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, csv_of
 from fivesentences.paper.text.labels import label_of, loss_in_words
-from fivesentences.paper.text.names import grouped
 from fivesentences.paper.text.numbers import UNDEFINED
 from fivesentences.study.exhibits import MarginsTable
 from fivesentences.study.expand import Row
@@ -71,9 +70,9 @@ def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path])
 
     groups = []
     for margins in measured:
-        made = made_at(study, context.scale, spec.fractions, spec.losses)
-        for fraction, pairs in grouped(made, lambda pair: pair[0]).items():
-            filled = [row for _, loss in pairs if (row := row_of(margins, fraction, loss)) is not None]
+        for fraction in spec.fractions:
+            made = made_at(study, context.scale, fraction, spec.losses)
+            filled = [row for loss in made if (row := row_of(margins, fraction, loss)) is not None]
             sets = [one for (of_set, _), one in margins.sets.items() if of_set == fraction]
             counted = f": {sets[0]['captions']:,} captions of {sets[0]['images']:,} images" if sets else ""
             title = f"{study.label_of(margins.dataset)}, {label_of(study, 'fraction', fraction)}{counted}"

@@ -13,7 +13,7 @@ from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure, Results, differing_settings, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
 from fivesentences.paper.tables.table import COMPARED, Cell, Group, Table, TableRow, csv_of, mark_best
-from fivesentences.paper.text.labels import label_of
+from fivesentences.paper.text.labels import Part, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import grouped, unique
 from fivesentences.paper.text.run_notes import (
@@ -31,6 +31,7 @@ from fivesentences.study.study import Study
 GROUPED = ("role", "features", "fraction", "captions_per_image", "epochs", "one_caption_per_image", "folds")
 KEYS = ("role", "dataset", *GROUPED[1:-1], "row", "model", "loss", "inference", "published_row", *vars(Measure("")))
 DECIMALS = 1
+STUB: tuple[Part, ...] = ("model", "loss", "inference")  # what a row of ours is called by
 
 
 def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
@@ -61,11 +62,7 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
                 continue
             values = [results.value(run.name, measure, row.reading) for run in row.runs]
             cells.append(Cell.over_seeds(values, theirs, not differing_settings(row, setting, results, measure)))
-        labels = (
-            label_of(study, "model", row.model),
-            label_of(study, "loss", row.loss),
-            label_of(study, "inference", row.inference),
-        )
+        labels = tuple(label_of(study, part, getattr(row, part)) for part in STUB)
         keys = {"model": row.model, "loss": row.loss, "inference": row.reading}
         same_data = beside is not None and not differing_settings(row, setting, results)
         return TableRow("ours", labels[: len(stub)], keys, row.published or "", same_data, tuple(cells))
@@ -87,17 +84,12 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         ]
         missing = unique(str(row.published) for row in no_time if key_of(row) == key_of(first))
         found += [published[name] for name in missing if name not in beside]
-        return [
-            TableRow(
-                "published",
-                (row.label, *[""] * (len(stub) - 1)),
-                {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")},
-                row.row,
-                same_data and row.role == first.role,
-                tuple(Cell(published=published_value(row, *column)) for column in shown),
-            )
-            for row in found
-        ]
+        below = []
+        for row in found:
+            keys = {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")}
+            values = (published_value(row, *column) for column in shown)
+            below.append(TableRow.of_paper(row, len(stub), keys, same_data and row.role == first.role, values))
+        return below
 
     key_of = attrgetter(*GROUPED)
     groups = []

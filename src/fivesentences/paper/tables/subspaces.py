@@ -34,7 +34,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
     """Fill the table from the metrics of its runs."""
     study, setting, results = context.study, spec.published_setting, SubspaceResults(numbers)
     rows, published = context.subspace_rows(spec), context.published_rows(spec)
-    made = [row for row in rows if row.runs]
+    made, stub = [row for row in rows if row.runs], ("Method", "Epoch")
     columns = tuple(
         Column((heading, SIDES[one.direction]), f"{heading} {one.direction}", one.model_dump())
         for one in spec.columns
@@ -76,17 +76,11 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
     for of_group in grouped(made, _place).values():
         first, theirs = of_group[0], without_ours(of_group)
         ours = mark_best([our_row(row) for row in of_group], columns, DECIMALS)
-        below = [
-            TableRow(
-                "published",
-                (row.label, ""),
-                {"method": row.method, "selection": ""},
-                row.row,
-                is_comparable(first),
-                tuple(Cell(published=_published_value(row, one)) for one in spec.columns),
-            )
-            for row in theirs
-        ]
+        below = []
+        for row in theirs:
+            about = {"method": row.method, "selection": ""}
+            values = (_published_value(row, one) for one in spec.columns)
+            below.append(TableRow.of_paper(row, len(stub), about, is_comparable(first), values))
         keys = {"role": first.role, "documents": str(first.documents), "division": first.division}
         groups.append(Group(place_of(first, study), keys, (*ours, *below)))
         alone += theirs
@@ -98,8 +92,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
         notes += notes_on_published(shown, alone, setting, study)
         notes.append("Bold: the best mean of our rows within a group, as shown.")
     notes += [*notes_on_left_out(rows, context.scale.scale, study), *spec.notes]
-    texts, stub = context.texts(spec), ("Method", "Epoch")
-    return Table(*texts, stub, columns, tuple(groups), tuple(notes), DECIMALS, csv_of(KEYS, COMPARED))
+    return Table(*context.texts(spec), stub, columns, tuple(groups), tuple(notes), DECIMALS, csv_of(KEYS, COMPARED))
 
 
 def _place(row: SubspaceRow) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from fivesentences.config.metrics import Better
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.numbers import UNDEFINED, number, signed
 from fivesentences.storage import write_json
 
@@ -93,6 +94,14 @@ class TableRow:
     published_row: str
     same_data: bool
     cells: tuple[Cell, ...]
+
+    @classmethod
+    def of_paper(
+        cls, row: PublishedRow, stub: int, keys: Keys, same_data: bool, values: Iterable[float | None]
+    ) -> TableRow:
+        """Make a row of the paper's alone, in a table whose stub has so many columns."""
+        labels = (row.label, *[""] * (stub - 1))
+        return cls("published", labels, keys, row.row, same_data, tuple(Cell(published=value) for value in values))
 
 
 @dataclass(frozen=True)

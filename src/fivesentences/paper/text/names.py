@@ -13,16 +13,8 @@ Key = TypeVar("Key", bound=Hashable)
 METRICS = {
     "cider": "CIDEr",
     "spice": "SPICE",
-    "spice_object": "SPICE, objects",
-    "spice_attribute": "SPICE, attributes",
-    "spice_relation": "SPICE, relations",
-    "spice_colour": "SPICE, colours",
-    "spice_count": "SPICE, counts",
-    "spice_size": "SPICE, sizes",
-    "bleu1": "BLEU-1",
-    "bleu2": "BLEU-2",
-    "bleu3": "BLEU-3",
-    "bleu4": "BLEU-4",
+    **{f"spice_{part}": f"SPICE, {part}s" for part in ("object", "attribute", "relation", "colour", "count", "size")},
+    **{f"bleu{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)},
     "rouge_l": "ROUGE-L",
     "tfidf": "tf-idf cosine",
     "bleu_daa": "BLEU of DAA",
@@ -33,13 +25,15 @@ METRICS = {
     "meteor": "METEOR",
     "binary": "binary",
 }
-INFERENCES = {
-    "naive": "naive",
-    "inverted_softmax": "inverted softmax",
-    "csls": "CSLS",
-    "assignment": "assignment",
-}
+INFERENCES = {"naive": "naive", "inverted_softmax": "inverted softmax", "csls": "CSLS", "assignment": "assignment"}
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+# How features, and vectors of documents, become inputs.
+PREPARED = {
+    "as_stored": "as stored",
+    "standardise": "standardised",
+    "normalise": "normalised",
+    "sqrt_standardise": "square roots, standardised",
+}
 # How a phi of vectors takes the captions of an image; by their centroid where its name says nothing.
 OF_REFERENCES = {"centroid": "centroid", "max": "nearest caption", "mean": "mean over captions"}
 # Of correlations: the name, and its symbol.

@@ -11,14 +11,13 @@ from fivesentences.encoders.spec import PLACE
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
-from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, note_naming, unique
+from fivesentences.paper.text.names import INFERENCES, PREPARED, capitalised, grouped, listed, note_naming, unique
 from fivesentences.study.exhibits import PublishedSetting
 from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
-PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
 Seeds = tuple[int, ...]
 AnyRow = TypeVar("AnyRow", Row, SubspaceRow)
 
@@ -111,19 +110,17 @@ def notes_on_beside(
         published: The published table.
     """
     beside = [(row, differing_settings(row, setting, results)) for row in rows if row.published is not None]
-    unlike, alike = ([row for row, parts in beside if bool(parts) == other] for other in (True, False))
     differs = unique(part for _, parts in beside for part in parts)
     notes = []
-    for some in (unlike, alike):
-        if some:
+    for unlike in (True, False):
+        if some := [row for row, parts in beside if bool(parts) == unlike]:
             galleries = ", ".join(unique(published[str(row.published)].gallery for row in some))
             features = _published_features(setting, [(row.role, row.features) for row in some])
             theirs = galleries + (f" with {features}" if features else "")
-            notes.append(
-                f"Published: {theirs}. Not comparable: other {listed(differs)}, so no difference is shown."
-                if some is unlike
-                else f"Published: {theirs}, as here; differences are ours minus published."
-            )
+            end = ", as here; differences are ours minus published."
+            if unlike:
+                end = f". Not comparable: other {listed(differs)}, so no difference is shown."
+            notes.append(f"Published: {theirs}{end}")
     return notes
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fivesentences.config.documents import Prepare, Selection
+from fivesentences.config.documents import Selection
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.paper.text.names import grouped, listed, note_naming, unique
+from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, unique
 from fivesentences.paper.text.numbers import number
 from fivesentences.paper.text.run_notes import FEW, notes_on_roles
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
@@ -15,11 +15,6 @@ from fivesentences.study.expand import SubspaceRow
 from fivesentences.study.study import Study
 
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}
-PREPARED: dict[Prepare, str] = {
-    "as_stored": "as stored",
-    "standardise": "standardised",
-    "sqrt_standardise": "square roots, standardised",
-}
 DIVISORS = {
     "mAP": "mAP: over the whole ranking; each precision at a relevant item counts, divided by how many there are.",
     "mAP@100": "mAP@100: over the first 100 items, divided by how many relevant ones are among them.",
