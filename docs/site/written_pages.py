@@ -28,7 +28,7 @@ from fivesentences.config.metrics import metrics_table
 from fivesentences.config.scales import Scale
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletLoss
-from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.study.claims import Claims

@@ -15,8 +15,6 @@ from torch import Tensor
 from fivesentences.errors import InputError
 from fivesentences.losses import ScheduledAdaptiveMargin
 from fivesentences.losses.scheduled_margin import (
-    ScheduledMarginSpec,
-    activation,
     centroid_term,
     centroids,
     different_category,
@@ -27,6 +25,7 @@ from fivesentences.losses.scheduled_margin import (
     one_negative,
     unit,
 )
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec, activation
 from fivesentences.metrics import category_map
 from fivesentences.metrics.category import CategoryReader, category_codes
 from fivesentences.metrics.ranking import read_rankings

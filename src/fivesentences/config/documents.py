@@ -7,19 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import (
-    Count,
-    Name,
-    NamePattern,
-    Positive,
-    Seed,
-    Seeds,
-    Share,
-    Strict,
-    as_list,
-    asked,
-    fits,
-)
+from fivesentences.config.types import Count, Name, NamePattern, Positive, Seed, Seeds, Share, Strict, asked, fits
 
 # How vectors become a model's input; statistics are those of the training documents.
 Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
@@ -141,7 +129,7 @@ class OtherCategorySeeds(Strict):
 
     def applies(self, method: str, division: str) -> bool:
         """Whether runs of a method on a division have these seeds."""
-        return (self.method is None or fits(method, as_list(self.method))) and asked(division, self.division)
+        return fits(method, self.method) and asked(division, self.division)
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherCategorySeeds:
@@ -170,7 +158,7 @@ class CategoryScale(Strict):
 
     def makes(self, method: str) -> bool:
         """Whether the scale makes runs of a method."""
-        return self.methods is None or fits(method, self.methods)
+        return fits(method, self.methods)
 
     def seeds_of(self, method: str, division: str) -> list[int]:
         """The seeds of a method's runs on a division."""

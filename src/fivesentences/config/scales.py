@@ -55,7 +55,7 @@ class CellSpec(Strict):
         captions = captions_per_image or "all"
         return (
             (self.model is None or bool(models & set(as_list(self.model))))
-            and (self.loss is None or fits(loss, as_list(self.loss)))
+            and fits(loss, self.loss)
             and asked(fraction, self.fraction)
             and asked(captions, self.captions_per_image)
         )

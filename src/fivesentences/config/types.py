@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -90,6 +89,6 @@ def asked(value: Any, wanted: Any) -> bool:
     return wanted is None or value in as_list(wanted)
 
 
-def fits(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is among some names or fits a pattern among them, such as ``small_*``."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+def fits(name: str, patterns: str | list[str] | None) -> bool:
+    """Whether a name is among some names or fits a pattern among them, such as ``small_*``; None: any does."""
+    return patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in as_list(patterns))

@@ -8,16 +8,22 @@ A loss is one file with its settings and its arithmetic, and one line of ``LossS
 first computed, not before.
 """
 
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
 from fivesentences.losses.hal import HAL
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import Loss
-from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin, ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
 from fivesentences.losses.smooth_ap import SmoothAPLoss
 from fivesentences.losses.soft_rank import SoftRankLoss
 from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.spec import LossSpec
 from fivesentences.losses.triplet import TripletLoss
+
+if TYPE_CHECKING:
+    from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin
 
 __all__ = [
     "HAL",
@@ -32,3 +38,5 @@ __all__ = [
     "SparingTriplet",
     "TripletLoss",
 ]
+
+__getattr__ = lazily(__name__, {"scheduled_margin": "ScheduledAdaptiveMargin"})

@@ -60,7 +60,7 @@ class Names:
     def knows(self, kind: str, name: Any) -> bool:
         """Whether the studies have a name, or one that fits a pattern such as ``small_*``."""
         known = self.known[kind]
-        return name in known or (isinstance(name, str) and any(fits(one, [name]) for one in known))
+        return name in known or (isinstance(name, str) and any(fits(one, name) for one in known))
 
     def are_kept(self, scale: Scale) -> bool:
         """Whether ``keep`` of a scale picks a row."""

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models.subspaces.specs import AnyMethod, MethodSpec, SemanticMatching, TripletNetwork
 
 SPECS: tuple[type[MethodSpec], ...] = get_args(get_args(AnyMethod)[0])

@@ -6,13 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fivesentences.losses.scheduled_margin import (
-    ScheduledMarginSpec,
-    different_category,
-    distances,
-    feature_limits,
-    feature_term,
-)
+from fivesentences.losses.scheduled_margin import different_category, distances, feature_limits, feature_term
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.training.subspaces import data
 from fivesentences.training.subspaces.data import TrainingDocuments
 

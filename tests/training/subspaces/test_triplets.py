@@ -11,7 +11,6 @@ import torch
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.errors import InputError
 from fivesentences.losses.scheduled_margin import (
-    activation,
     centroid_term,
     centroids,
     different_category,
@@ -20,6 +19,7 @@ from fivesentences.losses.scheduled_margin import (
     feature_term,
     unit,
 )
+from fivesentences.losses.scheduled_margin_spec import activation
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.fit import EpochKeeper, Fit
 from fivesentences.training.subspaces.triplets import (
@@ -205,11 +205,11 @@ def test_weights_are_glorots_and_dropout_leaves_out_its_share():
 
 
 def test_the_best_epochs_and_the_last_are_kept_and_the_first_of_equal_ones():
-    keeper = EpochKeeper(SubspaceTraining(), lambda: "state")
+    keeper = EpochKeeper(SubspaceTraining(validate_every=1), lambda: "state")
     for epoch, (quality, loss) in enumerate([(0.2, 3.0), (0.4, 2.0), (0.4, 1.0), (0.3, 1.0)], start=1):
-        keeper.offer(epoch, map=quality, loss=loss)
+        assert keeper.end({"epoch": epoch, "loss": 9.0}, lambda: (loss, quality))  # noqa: B023 (called at once)
     assert {name: (kept.epoch, kept.map) for name, kept in keeper.kept.items()} == {
         **{"map": (2, 0.4), "loss": (3, 0.4), "last": (4, 0.3)}
     }
-    with pytest.raises(InputError, match="training diverged: validation mAP is nan in epoch 7"):
-        keeper.offer(7, map=float("nan"), loss=1.0)
+    with pytest.raises(InputError, match="training diverged: validation mAP of epoch 7 is nan"):
+        keeper.end({"epoch": 7, "loss": 9.0}, lambda: (1.0, float("nan")))

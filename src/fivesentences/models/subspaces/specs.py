@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.types import Count, Positive, Strict
-from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 
 INPUTS = {
     "inputs as_stored": "inputs as stored",

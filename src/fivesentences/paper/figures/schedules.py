@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fivesentences.errors import InputError
-from fivesentences.losses.scheduled_margin import activation
+from fivesentences.losses.scheduled_margin_spec import activation
 from fivesentences.metrics.over_seeds import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context

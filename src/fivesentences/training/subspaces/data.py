@@ -12,9 +12,7 @@ from torch import Tensor
 from fivesentences.features.document_inputs import Inputs, Vectors
 from fivesentences.losses.scheduled_margin import (
     Both,
-    FeatureNorm,
     Limits,
-    ScheduledMarginSpec,
     different_category,
     distances,
     extremes,
@@ -22,6 +20,7 @@ from fivesentences.losses.scheduled_margin import (
     feature_term,
     limits_of,
 )
+from fivesentences.losses.scheduled_margin_spec import FeatureNorm, ScheduledMarginSpec
 from fivesentences.training.subspaces.fit import categories_of
 
 # Distances of up to so many documents are kept, 400 MB each modality; those of more are computed batch by batch.

@@ -73,36 +73,27 @@ class EpochKeeper:
         Raises:
             InputError: If its loss, or a value of the validation, is not finite.
         """
-        epoch, loss = row["epoch"], row["loss"]
-        if not math.isfinite(loss):
-            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}; lower the learning rate.")
+        epoch = row["epoch"]
+        _check_finite(epoch, "the loss", row["loss"])
         row |= {"validation_loss": None, "validation_map": None}
         self.history.append(row)
         if epoch < self._training.epochs and epoch % self._training.validate_every:
             return False
-        row["validation_loss"], row["validation_map"] = validate()
-        self.offer(epoch, map=row["validation_map"], loss=row["validation_loss"])
-        return True
-
-    def offer(self, epoch: int, *, map: float, loss: float) -> None:
-        """Keep the current state as the last one, and as the best where it is better than all before.
-
-        Args:
-            epoch: Its number.
-            map: On validation documents, larger is better.
-            loss: On validation documents, smaller is better.
-
-        Raises:
-            InputError: If a value is not finite.
-        """
-        for name, value in (("mAP", map), ("loss", loss)):
-            if not math.isfinite(value):
-                raise InputError(f"training diverged: validation {name} is {value} in epoch {epoch}; lower the rate.")
+        loss, found = validate()
+        row |= {"validation_loss": loss, "validation_map": found}
+        for name, value in (("validation mAP", found), ("validation loss", loss)):
+            _check_finite(epoch, name, value)
         state = self._snapshot()
-        scores: dict[Selection, float] = {"map": map, "loss": -loss, "last": epoch}
+        scores: dict[Selection, float] = {"map": found, "loss": -loss, "last": epoch}
         for selection, score in scores.items():
             if selection not in self.kept or score > self.kept[selection].score:
-                self.kept[selection] = Kept(epoch, state, map, score)
+                self.kept[selection] = Kept(epoch, state, found, score)
+        return True
+
+
+def _check_finite(epoch: int, name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise InputError(f"training diverged: {name} of epoch {epoch} is {value}; lower the learning rate.")
 
 
 def categories_of(inputs: Inputs) -> torch.Tensor:

@@ -33,7 +33,7 @@ from fivesentences.training.subspaces.triplets import CATEGORY_MARGINS, fit_trip
 # Code that affects these runs.
 CODE = (
     *("corpus", "features", "metrics", "models/subspaces", "retrieval", "training/subspaces"),
-    *("losses/loss.py", "losses/scheduled_margin.py"),
+    *("losses/loss.py", "losses/scheduled_margin.py", "losses/scheduled_margin_spec.py"),
 )
 LIBRARIES = ("fivesentences", "torch", "numpy", "scikit-learn", "cca-zoo")
 STATED, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"

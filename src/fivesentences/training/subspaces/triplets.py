@@ -15,7 +15,6 @@ from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Vectors
 from fivesentences.losses.scheduled_margin import (
     ScheduledAdaptiveMargin,
-    ScheduledMarginSpec,
     centroid_term,
     centroids,
     different_category,
@@ -23,6 +22,7 @@ from fivesentences.losses.scheduled_margin import (
     hinges_of,
     unit,
 )
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents
