@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,15 @@ from fivesentences.features.formats.precomp import (
     read_ids,
     writing_precomp,
 )
-from fivesentences.features.formats.record import FACTS, RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids
+from fivesentences.features.formats.record import (
+    FACTS,
+    RECOGNISED,
+    Add,
+    FeatureSource,
+    ImageFeatures,
+    Outline,
+    check_ids,
+)
 from fivesentences.features.formats.table import NpyTable, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv
 from fivesentences.features.unfinished import OF_IMAGES
@@ -34,13 +42,6 @@ from fivesentences.storage import check_outputs, remove_partial, sha256_of
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
 HDF5 = (".h5", ".hdf5")
-
-
-class Writer(Protocol):
-    """Appends one image after the other."""
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append one image."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Format:
     """
 
     read: Callable[[Path], FeatureSource]
-    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Writer]]
+    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Add]]
     suffixes: tuple[str, ...]
     files: Callable[[Path], list[Path]]
     holds: frozenset[str] = frozenset()
@@ -172,9 +173,9 @@ def convert(
         }
         remove_partial(*files)
         title = f"{' and '.join(dict.fromkeys(read))} to {name}"
-        with target.write(out, outline, origin, repeat) as writer, Bar(title, len(rows)) as bar:
+        with target.write(out, outline, origin, repeat) as add, Bar(title, len(rows)) as bar:
             for place, row in enumerate(rows):
-                writer.add(_converted(whole.read(int(row)).without(drop), outline, place))
+                add(_converted(whole.read(int(row)).without(drop), outline, place))
                 bar.advance()
     return Conversion(outline, name, dropped)
 
