@@ -111,7 +111,7 @@ def cell_anchors(flavour: FlavourName) -> NDArray[np.float64]:
     else:
         width = np.array(SIZES)[:, None] / np.sqrt(ratios)
         centre, half = 0.0, np.stack((width, ratios * width), axis=-1).reshape(-1, 2) / 2
-    return np.concatenate((centre - half, centre + half), axis=1)
+    return np.asarray(np.concatenate((centre - half, centre + half), axis=1), dtype=np.float64)
 
 
 def grid(table: NDArray[Any], height: int, width: int, stride: int = STRIDE) -> NDArray[Any]:
