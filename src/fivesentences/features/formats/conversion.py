@@ -25,15 +25,7 @@ from fivesentences.features.formats.precomp import (
     read_ids,
     writing_precomp,
 )
-from fivesentences.features.formats.record import (
-    FACTS,
-    RECOGNISED,
-    Add,
-    FeatureSource,
-    ImageFeatures,
-    Outline,
-    check_ids,
-)
+from fivesentences.features.formats.record import FACTS, RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.features.formats.table import NpyTable, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv
 from fivesentences.features.unfinished import OF_IMAGES
@@ -59,7 +51,7 @@ class Format:
     """
 
     read: Callable[[Path], FeatureSource]
-    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Add]]
+    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Callable[[ImageFeatures], None]]]
     suffixes: tuple[str, ...]
     files: Callable[[Path], list[Path]]
     holds: frozenset[str] = frozenset()
