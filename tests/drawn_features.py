@@ -60,9 +60,9 @@ def outline_of(records: Records) -> Outline:
 
 
 def write(records: Records, path: Path, name: str, repeat: int = 1) -> Path:
-    with FORMATS[name].write(path, outline_of(records), {"made_by": "a test"}, repeat) as writer:
+    with FORMATS[name].write(path, outline_of(records), {"made_by": "a test"}, repeat) as add:
         for record in records:
-            writer.add(record)
+            add(record)
     return path
 
 

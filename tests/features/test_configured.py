@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -99,31 +98,20 @@ def test_parts_make_the_same_features(archive, images, tmp_path):
         part_of(images, 1, 900)
 
 
-class Stop(Exception):
-    """Instead of a detector, which would need its weights."""
-
-
-def stop_at(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
-    """What a class is asked for, filled when it is; nothing is built."""
-    asked: list[Any] = []
-
-    def refuse(*arguments: Any) -> None:
-        asked.extend(arguments)
-        raise Stop
-
-    monkeypatch.setattr(module, name, refuse)
-    return asked
+class Asked(Exception):
+    """What a detector would be built from."""
 
 
 def test_bottom_up_gets_its_rules(archive, images, tmp_path, monkeypatch):
-    asked = stop_at(monkeypatch, bottom_up, "BottomUpAttention")
-    airsplay = spec(**BOTTOM_UP, selection="class_agnostic", resize="pillow")
-    with pytest.raises(Stop):
-        extract_as_configured(
-            airsplay, Photographs(archive), images, tmp_path / "regions.npy", workers=0, weights=Path("w.pkl")
-        )
-    weights, flavour, settings, _ = asked
+    def refuse(*arguments: object) -> None:  # instead of a detector, which would need its weights
+        raise Asked(*arguments)
+
+    monkeypatch.setattr(bottom_up, "BottomUpAttention", refuse)
+    asked, there = spec(**BOTTOM_UP, selection="class_agnostic", resize="pillow"), Photographs(archive)
+    with pytest.raises(Asked) as caught:
+        extract_as_configured(asked, there, images, tmp_path / "r.npy", workers=0, weights=Path("w.pkl"))
+    weights, flavour, settings, _ = caught.value.args
     assert (weights, flavour) == (Path("w.pkl"), "d2")
     assert (settings.selection, settings.resize, settings.most) == ("class_agnostic", "pillow", 36)
     with pytest.raises(InputError, match="bottom_up needs a file of weights"):
-        extract_as_configured(spec(**BOTTOM_UP), Photographs(archive), images, tmp_path / "r.npy", workers=0)
+        extract_as_configured(spec(**BOTTOM_UP), there, images, tmp_path / "r.npy", workers=0)

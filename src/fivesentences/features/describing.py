@@ -46,14 +46,7 @@ class Recipe:
     precision: Precision = "float32"
 
 
-class Preparer(Protocol):
-    """Turns an RGB image into bytes of a fixed shape."""
-
-    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """See above."""
-
-
-class Extractor(Preparer, Protocol):
+class Extractor(Protocol):
     """Turns images into features, in two steps that may run in different processes.
 
     Attributes:
@@ -65,6 +58,9 @@ class Extractor(Preparer, Protocol):
     on_accelerator: bool
     images_at_once: int
     preparer: Any
+
+    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
+        """Turn an RGB image into bytes of a fixed shape."""
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Compute features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
@@ -79,7 +75,7 @@ class ImageTask(NamedTuple):
     filenames: tuple[str, ...]
     photographs: tuple[Path, ...]
     recipe: Recipe
-    preparer: Preparer | None = None
+    preparer: Any = None
 
 
 class Chunk(NamedTuple):

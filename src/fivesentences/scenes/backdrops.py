@@ -121,17 +121,16 @@ def _hill(p: Pen, rng: np.random.Generator, base: float, height: float, colour: 
     p.poly([(-0.02, -0.02), *ridge, (ASPECT + 0.02, -0.02)], colour)
 
 
-def _mountains(p: Pen, rng: np.random.Generator, base: float, colour: Colour, snowy: bool) -> None:
+def _mountains(p: Pen, rng: np.random.Generator, base: float, colour: Colour) -> None:
     for x in (-0.1, 0.28, 0.66, 1.05, 1.36):
         centre, height = x + float(rng.uniform(-0.06, 0.06)), float(rng.uniform(0.18, 0.33))
         width = 0.3
         p.poly([(centre - width, base), (centre, base + height), (centre + width, base)], colour)
         p.poly([(centre, base + height), (centre + width, base), (centre + 0.04, base)], shade(colour, 0.86))
-        if snowy:
-            cut = 0.35
-            p.poly([(centre - width * cut, base + height * (1 - cut)), (centre, base + height),
-                    (centre + width * cut, base + height * (1 - cut)), (centre + 0.03, base + height * (0.93 - cut)),
-                    (centre - 0.03, base + height * (1.03 - cut))], (248, 250, 252))  # fmt: skip
+        cut = 0.35  # where the snow begins
+        p.poly([(centre - width * cut, base + height * (1 - cut)), (centre, base + height),
+                (centre + width * cut, base + height * (1 - cut)), (centre + 0.03, base + height * (0.93 - cut)),
+                (centre - 0.03, base + height * (1.03 - cut))], (248, 250, 252))  # fmt: skip
 
 
 def _tufts(p: Pen, rng: np.random.Generator, top: float, colour: Colour, n: int) -> None:
@@ -171,7 +170,7 @@ def _meadow(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> N
 
 
 def _snow(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> None:
-    _mountains(p, rng, 0.44, _dim((128, 152, 188), sky), True)
+    _mountains(p, rng, 0.44, _dim((128, 152, 188), sky))
     _hill(p, rng, 0.4, 0.08, (214, 226, 240))
     for _ in range(5):
         pine(p.at(float(rng.uniform(0, ASPECT)), 0.4, 0.075), (245, 245, 240), int(rng.integers(2)))
@@ -219,7 +218,7 @@ def _park(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
 
 
 def _lake(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> None:
-    _mountains(p, rng, 0.5, _dim((112, 134, 170), sky), True)
+    _mountains(p, rng, 0.5, _dim((112, 134, 170), sky))
     _hill(p, rng, 0.5, 0.03, _dim((60, 120, 84), sky), 3.0)
     water = jitter(_dim((60, 140, 200), sky), rng)
     _gradient(paper, shade(water, 1.35), water, 0.5, 0.84)

@@ -126,7 +126,7 @@ def _setting_first(n: Narrator) -> Fragment | None:
     if not place.text:
         return None
     beside = n.beside(group, subject) if n.chance(0.4) else None
-    return join(place, n.one_of((",", ",", "")), clause, *([beside] if beside else []))
+    return join(place, n.one_of((",", ",", "")), clause, beside)
 
 
 def _sky_first(n: Narrator) -> Fragment | None:
@@ -135,7 +135,7 @@ def _sky_first(n: Narrator) -> Fragment | None:
     clause, subject = n.clause(group, n.one_of(("progressive", "present")))
     if not sky.text:
         return None
-    return join(sky, ",", clause, *([n.place(group, subject)] if n.chance(0.5) else []))
+    return join(sky, ",", clause, n.place(group, subject) if n.chance(0.5) else None)
 
 
 def _two_clauses(n: Narrator) -> Fragment | None:
@@ -147,8 +147,8 @@ def _two_clauses(n: Narrator) -> Fragment | None:
     form = n.one_of(("progressive", "present"))
     first, _ = n.clause(group, form, n.detail * 0.7)
     second, subject = n.clause(other, form, n.detail * 0.6)
-    place = [n.place(other, subject)] if n.chance(0.4) else []
-    return join(first, n.one_of(("while", "while", "and", ", and", "as")), second, *place)
+    place = n.place(other, subject) if n.chance(0.4) else None
+    return join(first, n.one_of(("while", "while", "and", ", and", "as")), second, place)
 
 
 def _listing(n: Narrator) -> Fragment | None:
@@ -174,26 +174,17 @@ def _place_head(n: Narrator) -> Fragment:
     """A sandy beach with a boy kicking a ball."""
     clause, subject = n.clause(n.focus(), "participle")
     head = n.phrase(n.one_of(PLACE_HEADS[n.scene.setting]))
-    sky = [n.sky()] if n.chance(0.3) else []
-    return join(head, n.one_of(("with", "with", f"where there {subject.there}")), clause, *sky)
+    sky = n.sky() if n.chance(0.3) else None
+    return join(head, n.one_of(("with", "with", f"where there {subject.there}")), clause, sky)
 
 
 def _picture_of(n: Narrator) -> Fragment:
     """A picture of a boy who is kicking a ball."""
     group = n.focus()
     clause, subject = n.clause(group, n.one_of(("relative", "participle")))
-    opening = n.one_of(
-        (
-            "a picture of",
-            "a photo of",
-            "this is" if not subject.plural else "these are",
-            "we see",
-            "a scene with",
-            "an image of",
-            "here we have",
-        )
-    )
-    return join(opening, clause, *n.around(group, subject, 0.5))
+    this = "this is" if not subject.plural else "these are"
+    openings = ("a picture of", "a photo of", this, "we see", "a scene with", "an image of", "here we have")
+    return join(n.one_of(openings), clause, *n.around(group, subject, 0.5))
 
 
 def _vague(n: Narrator) -> Fragment | None:
@@ -221,7 +212,7 @@ def _beside(n: Narrator) -> Fragment | None:
     if beside is None:
         return None
     verb = n.one_of((subject.be, subject.be, ""))
-    return join(subject, verb, beside, *([n.place(group, subject)] if n.chance(0.6) else []))
+    return join(subject, verb, beside, n.place(group, subject) if n.chance(0.6) else None)
 
 
 def _background(n: Narrator) -> Fragment | None:
@@ -231,7 +222,7 @@ def _background(n: Narrator) -> Fragment | None:
     background = n.background()
     if background is None:
         return None
-    return join(clause, *([n.place(group, subject)] if n.chance(0.5) else []), background)
+    return join(clause, n.place(group, subject) if n.chance(0.5) else None, background)
 
 
 def _prop_first(n: Narrator) -> Fragment | None:

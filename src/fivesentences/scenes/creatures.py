@@ -364,7 +364,7 @@ def bird(pen: Pen, coat: Colour, action: str | None, look: int) -> None:
     head.dot(0.045, 0.03, 0.02, INK)
 
 
-def duck(pen: Pen, coat: Colour, look: int) -> None:
+def duck(pen: Pen, coat: Colour, action: str | None, look: int) -> None:
     """A duck on the water; the pen's origin is on the surface."""
     p = pen.at(0, 0, 0.62)
     p.oval(0.0, -0.02, 0.46, 0.05, (255, 255, 255), alpha=110)
@@ -377,8 +377,8 @@ def duck(pen: Pen, coat: Colour, look: int) -> None:
     p.dot(0.29, 0.41, 0.022, INK)
 
 
-# Each stands, walks, runs or grazes, and returns the position of a rider's seat.
-HOOFED: dict[str, Callable[[Pen, Colour, str | None, int], Point]] = {
-    "horse": _horse, "cow": _cow, "camel": _camel, "sheep": _sheep,
+# What draws each, with place and width of its shadow. Those with hooves return the position of a rider's seat.
+ANIMALS: dict[str, tuple[Callable[[Pen, Colour, str | None, int], Point | None], float, float]] = {
+    "dog": (dog, 0.0, 0.3), "cat": (cat, 0.0, 0.2), "bird": (bird, 0.0, 0.2), "duck": (duck, 0.0, 0.0),
+    "horse": (_horse, 0.02, 0.5), "cow": (_cow, 0.02, 0.5), "camel": (_camel, 0.02, 0.5), "sheep": (_sheep, 0.02, 0.5),
 }  # fmt: skip
-ANIMAL_DRAWERS: dict[str, Callable[[Pen, Colour, str | None, int], None]] = {"dog": dog, "cat": cat, "bird": bird}

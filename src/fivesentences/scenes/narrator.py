@@ -60,13 +60,11 @@ class Fragment:
     claims: tuple[Statement, ...] = ()
 
 
-def join(*pieces: Fragment | NounPhrase | str) -> Fragment:
-    """One fragment of several pieces, which are separated by spaces; plain words claim nothing."""
-    fragments = [Fragment(piece) if isinstance(piece, str) else piece for piece in pieces]
-    return Fragment(
-        " ".join(fragment.text for fragment in fragments),
-        tuple(claim for fragment in fragments for claim in fragment.claims),
-    )
+def join(*pieces: Fragment | NounPhrase | str | None) -> Fragment:
+    """One fragment of several pieces, separated by spaces; plain words claim nothing, and None is left out."""
+    fragments = [Fragment(piece) if isinstance(piece, str) else piece for piece in pieces if piece is not None]
+    text = " ".join(fragment.text for fragment in fragments)
+    return Fragment(text, tuple(claim for fragment in fragments for claim in fragment.claims))
 
 
 class Narrator:
@@ -271,11 +269,8 @@ class Narrator:
     def beside(self, group: Cluster, whose: NounPhrase) -> Fragment | None:
         """A neighbour in the picture: something farther back, or who else is there; None if there is none."""
         actor = group.members[0] if whose.means in _kinds(self.scene.things[group.members[0]]) else group.members[-1]
-        related = [
-            relation
-            for relation in self.scene.relations
-            if relation.subject == actor and relation.verb in ("near", "in front of")
-        ]
+        beside = ("near", "in front of")
+        related = [one for one in self.scene.relations if one.subject == actor and one.verb in beside]
         if not related:
             return None
         relation = self.one_of(related)
@@ -302,19 +297,15 @@ class Narrator:
 
     def around(self, group: Cluster, whose: NounPhrase, place: float) -> list[Fragment]:
         """Phrases that follow the clause: neighbours, place (with the given probability), weather, in any mixture."""
-        fragments: list[Fragment] = []
-        if self.chance(0.25 + 0.2 * self.detail):
-            beside = self.beside(group, whose)
-            if beside is not None:
-                fragments.append(beside)
-        if self.chance(place):
-            fragments.append(self.place(group, whose))
-        if self.chance(0.10 + 0.15 * self.detail):
-            fragments.append(self.sky())
+        found = [
+            self.beside(group, whose) if self.chance(0.25 + 0.2 * self.detail) else None,
+            self.place(group, whose) if self.chance(place) else None,
+            self.sky() if self.chance(0.10 + 0.15 * self.detail) else None,
+        ]
+        fragments = [one for one in found if one is not None]
         if len(fragments) < 2 and self.chance(0.2 * self.detail):
             background = self.background()
-            if background is not None:
-                fragments.append(background)
+            fragments += [] if background is None else [background]
         return fragments
 
 

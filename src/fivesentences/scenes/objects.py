@@ -346,7 +346,7 @@ def guitar(p: Pen, colour: Colour, look: int) -> None:
     p.dot(-0.01, 0.0, 0.045, (70, 44, 30))
 
 
-PLAIN: Mapping[str, Callable[[Pen, Colour, int], object]] = {
+PLAIN: Mapping[str, Callable[[Pen, Colour, int], Point | None]] = {
     draw.__name__: draw
     for draw in (car, bus, bike, boat, sled, ball, frisbee, kite, balloon, bench, sofa, lamp, tree, palm, pine, cactus,
                  flower, house, tent, campfire, snowman, sandcastle, rock, book, guitar)

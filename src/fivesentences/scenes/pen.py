@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 
 WIDTH, HEIGHT = 224, 168  # pixels of a finished picture
 OVERSAMPLING = 3
@@ -136,13 +136,3 @@ class Pen:
         """A soft dark ellipse on the ground."""
         self.oval(x, y, rx, rx * 0.16, (20, 25, 45), alpha=strength)
         self.oval(x, y, rx * 0.75, rx * 0.11, (20, 25, 45), alpha=strength // 2)
-
-
-def new_paper() -> Image.Image:
-    """An empty oversampled sheet."""
-    return Image.new("RGB", (WIDTH * OVERSAMPLING, HEIGHT * OVERSAMPLING))
-
-
-def finish(paper: Image.Image) -> Image.Image:
-    """The sheet averaged down to the picture's size."""
-    return paper.reduce(OVERSAMPLING)

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,14 +208,11 @@ def check_made_of(
     if captions is not None and len(captions) != n_captions:
         what = f"phi has {n_captions} rows but there are {len(captions)} captions"
         raise InputError(f"{what}, so it was made from another caption file", where=path, cure="recompute phi")
-    for what, key, digest in (
-        ("captions", "captions_sha256", None if captions is None else captions_sha256(captions)),
-        (
-            "images of these captions",
-            "image_of_caption_sha256",
-            None if image_of_caption is None else pairing_sha256(image_of_caption),
-        ),
-    ):
-        if digest is not None and digest != note.get(key):
+    made_of: tuple[tuple[str, str, Any, Callable[[Any], str]], ...] = (
+        ("captions", "captions_sha256", captions, captions_sha256),
+        ("images of these captions", "image_of_caption_sha256", image_of_caption, pairing_sha256),
+    )
+    for what, key, given, digest_of in made_of:
+        if given is not None and (digest := digest_of(given)) != note.get(key):
             shown = f"sha256 {str(note.get(key))[:12]}..., not {digest[:12]}..."
             raise InputError(f"phi was made from other {what} ({shown})", where=path, cure="recompute phi")

@@ -18,8 +18,8 @@ from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.features.files import read_source
 from fivesentences.features.formats import FORMATS, convert, open_features
+from fivesentences.features.formats import table as table_format
 from fivesentences.features.formats.record import FACTS
-from fivesentences.features.formats.table import TableWriter
 
 BOXED = ("boxes", "sizes")
 PATHS = {"table": "a.npy", "precomp": "a_ims.npy", "tsv": "a.tsv", "daa": "a.h5"}
@@ -141,9 +141,9 @@ def test_files_that_hold_different_things_are_not_joined(tmp_path):
 def test_features_of_different_extractors_are_not_joined_even_after_conversions(tmp_path):
     for name, network, start in (("a", "vgg19", 0), ("b", "vgg19", 10), ("c", "resnet152", 20)):
         records = drawn(3, ids=lambda image, start=start: str(start + image))
-        with FORMATS["table"].write(tmp_path / f"{name}.npy", outline_of(records), {"extractor": network}, 1) as writer:
+        with FORMATS["table"].write(tmp_path / f"{name}.npy", outline_of(records), {"extractor": network}, 1) as add:
             for record in records:
-                writer.add(record)
+                add(record)
         convert([tmp_path / f"{name}.npy"], tmp_path / "again" / f"{name}.npy")
     convert([tmp_path / "a.npy", tmp_path / "again" / "b.npy"], tmp_path / "ab.npy")
     assert len(read(tmp_path / "ab.npy")) == 6
@@ -197,7 +197,7 @@ def test_a_conversion_that_fails_leaves_what_was_there(calls, full, tmp_path):
     path, records = full
     older = drawn(9, ("boxes",), seed=5)
     write(older, tmp_path / "b.npy", "table")
-    with kill.killed_after(calls, TableWriter, "add"):
+    with kill.killed_after(calls, table_format, "padded"):
         convert([path], tmp_path / "b.npy")
     assert_equal(read(tmp_path / "b.npy"), older)
     assert not list(tmp_path.glob(".*"))

@@ -98,34 +98,20 @@ def nms(boxes: Tensor, scores: Tensor, threshold: float, inclusive: bool = False
 
 
 def cell_anchors(flavour: FlavourName) -> NDArray[np.float64]:
-    """Return the anchors of the cell at the origin: ``[12, 4]``, x1, y1, x2, y2."""
-    return caffe_table(SCALES) if flavour == "caffe" else d2_table(SIZES)
+    """Return the anchors of the cell at the origin: ``[12, 4]``, x1, y1, x2, y2.
 
-
-def d2_table(sizes: Sequence[float], ratios: Sequence[float] = RATIOS) -> NDArray[np.float64]:
-    """Return anchors centred on the origin, size by size: ``[sizes * ratios, 4]``."""
-    rows = []
-    for size in sizes:
-        for ratio in ratios:
-            width = size / np.sqrt(ratio)
-            rows.append((-width / 2, -ratio * width / 2, width / 2, ratio * width / 2))
-    return np.array(rows, dtype=np.float64)
-
-
-def caffe_table(scales: Sequence[int], ratios: Sequence[float] = RATIOS) -> NDArray[np.float64]:
-    """Return anchors with inclusive corners around (7.5, 7.5), ratio by ratio: ``[ratios * scales, 4]``.
-
-    Sides are rounded at the base of 16 pixels (23 x 12, 16 x 16, 11 x 22) and multiplied afterwards.
+    ``d2`` centres them on the origin, size by size. ``caffe`` has inclusive corners around (7.5, 7.5), ratio by ratio;
+    its sides are rounded at the base of 16 pixels (23 x 12, 16 x 16, 11 x 22) and multiplied afterwards.
     """
-    centre = (BASE - 1) / 2
-    rows = []
-    for ratio in ratios:
-        width = np.round(np.sqrt(BASE * BASE / ratio))
-        height = np.round(width * ratio)
-        for scale in scales:
-            half_width, half_height = (width * scale - 1) / 2, (height * scale - 1) / 2
-            rows.append((centre - half_width, centre - half_height, centre + half_width, centre + half_height))
-    return np.array(rows, dtype=np.float64)
+    ratios = np.array(RATIOS)
+    if flavour == "caffe":
+        width = np.round(np.sqrt(BASE * BASE / ratios))
+        sides = np.stack((width, np.round(width * ratios)), axis=1)[:, None] * np.array(SCALES)[:, None]
+        centre, half = (BASE - 1) / 2, (sides.reshape(-1, 2) - 1) / 2
+    else:
+        width = np.array(SIZES)[:, None] / np.sqrt(ratios)
+        centre, half = 0.0, np.stack((width, ratios * width), axis=-1).reshape(-1, 2) / 2
+    return np.asarray(np.concatenate((centre - half, centre + half), axis=1), dtype=np.float64)
 
 
 def grid(table: NDArray[Any], height: int, width: int, stride: int = STRIDE) -> NDArray[Any]:

@@ -169,9 +169,9 @@ def _assemble(
     facts = frozenset({"boxes", "sizes", "filenames"} | (set(RECOGNISED) & first.keys()))
     ids = [image_id for image_id, _ in left.values()]
     outline = Outline(ids, counts, first["features"].shape[1], np.dtype(storage), facts)
-    with writing_table(out, outline, note) as writer:
+    with writing_table(out, outline, note) as add:
         for number, (image_id, filename) in left.items():
             arrays: dict[str, Any] = parts.load(_name(number))
             known = {field.name: arrays[field.name] for field in fields(ImageFeatures) if field.name in arrays}
             known |= {"image_id": image_id, "filename": filename}
-            writer.add(ImageFeatures(**known | {name: int(arrays[name]) for name in ("width", "height")}))
+            add(ImageFeatures(**known | {name: int(arrays[name]) for name in ("width", "height")}))

@@ -24,7 +24,7 @@ POOLED = 14  # cells along a side of a pooled region
 
 @dataclass(frozen=True)
 class Flavour:
-    """How weights of one conversion are named, laid out and meant to be used.
+    """How weights of one conversion are named, laid out and meant to be used; the defaults are those of ``d2``.
 
     Attributes:
         name: ``d2`` for weights named as by detectron2 and Hugging Face, ``caffe`` for those that keep Caffe's layout.
@@ -38,29 +38,19 @@ class Flavour:
         attribute_scores: Key of the second.
     """
 
-    name: FlavourName
-    pixels_inclusive: bool
-    background_first: bool
-    paired_objectness: bool
-    box_weights: tuple[float, float, float, float]
-    smallest_side: float
-    embedding: str
-    attribute_hidden: str
-    attribute_scores: str
+    name: FlavourName = "d2"
+    pixels_inclusive: bool = False
+    background_first: bool = False
+    paired_objectness: bool = False
+    box_weights: tuple[float, float, float, float] = (10.0, 10.0, 5.0, 5.0)
+    smallest_side: float = 0.0
+    embedding: str = "cls_embedding"
+    attribute_hidden: str = "fc_attr"
+    attribute_scores: str = "attr_score"
 
 
 FLAVOURS: dict[FlavourName, Flavour] = {
-    "d2": Flavour(
-        name="d2",
-        pixels_inclusive=False,
-        background_first=False,
-        paired_objectness=False,
-        box_weights=(10.0, 10.0, 5.0, 5.0),
-        smallest_side=0.0,
-        embedding="cls_embedding",
-        attribute_hidden="fc_attr",
-        attribute_scores="attr_score",
-    ),
+    "d2": Flavour(),
     "caffe": Flavour(
         name="caffe",
         pixels_inclusive=True,
@@ -264,13 +254,7 @@ class ProposalGenerator(nn.Module):
         self.rpn_head = ProposalHead(flavour, inputs, hidden)
 
     def forward(
-        self,
-        maps: Tensor,
-        size: tuple[int, int],
-        scale: float = 1.0,
-        candidates: int = 6000,
-        most: int = 300,
-        threshold: float = 0.7,
+        self, maps: Tensor, size: tuple[int, int], scale: float, candidates: int, most: int, threshold: float
     ) -> list[Proposals]:
         """Propose boxes.
 
@@ -283,9 +267,19 @@ class ProposalGenerator(nn.Module):
             threshold: Overlap above which the less probable box is dropped.
         """
         logits, deltas = self.rpn_head(maps)
-        grid = self.anchor_generator(*maps.shape[2:])
-        each = zip(self._scores(logits), _by_anchor(deltas, 4), strict=True)
-        return [self._best(grid, *found, size, scale, candidates, most, threshold) for found in each]
+        grid, inclusive = self.anchor_generator(*maps.shape[2:]), self.flavour.pixels_inclusive
+        proposals = []
+        for scores, moved in zip(self._scores(logits), _by_anchor(deltas, 4), strict=True):
+            order = torch.argsort(scores, descending=True, stable=True)
+            if not inclusive:  # Caffe lets those that are too small drop out before it counts
+                order = order[:candidates]
+            found = boxes.decode(grid[order], moved[order], inclusive=inclusive)
+            found = boxes.clip(found, *size, inclusive=inclusive)
+            stays = boxes.large_enough(found, self.flavour.smallest_side * scale, inclusive)
+            found, scores = found[stays][:candidates], scores[order][stays][:candidates]
+            keep = boxes.nms(found, scores, threshold, inclusive)[:most]
+            proposals.append(Proposals(found[keep], scores[keep]))
+        return proposals
 
     def _scores(self, logits: Tensor) -> Tensor:
         """``[images, anchors of the whole map]``."""
@@ -294,28 +288,6 @@ class ProposalGenerator(nn.Module):
         images, _, height, width = logits.shape
         pairs = logits.reshape(images, 2, ANCHORS, height, width).softmax(dim=1)  # background, object
         return _by_anchor(pairs[:, 1], 1)[..., 0]
-
-    def _best(
-        self,
-        grid: Tensor,
-        scores: Tensor,
-        deltas: Tensor,
-        size: tuple[int, int],
-        scale: float,
-        candidates: int,
-        most: int,
-        threshold: float,
-    ) -> Proposals:
-        inclusive = self.flavour.pixels_inclusive
-        order = torch.argsort(scores, descending=True, stable=True)
-        if not inclusive:  # Caffe lets those that are too small drop out before it counts
-            order = order[:candidates]
-        found = boxes.decode(grid[order], deltas[order], inclusive=inclusive)
-        found = boxes.clip(found, *size, inclusive=inclusive)
-        stays = boxes.large_enough(found, self.flavour.smallest_side * scale, inclusive)
-        found, scores = found[stays][:candidates], scores[order][stays][:candidates]
-        keep = boxes.nms(found, scores, threshold, inclusive)[:most]
-        return Proposals(found[keep], scores[keep])
 
 
 def _by_anchor(maps: Tensor, values: int) -> Tensor:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +36,6 @@ MOST_REPEATED = 1000
 HDF5 = (".h5", ".hdf5")
 
 
-class Writer(Protocol):
-    """Appends one image after the other."""
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append one image."""
-
-
 @dataclass(frozen=True)
 class Format:
     """A format of features.
@@ -58,7 +51,7 @@ class Format:
     """
 
     read: Callable[[Path], FeatureSource]
-    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Writer]]
+    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Callable[[ImageFeatures], None]]]
     suffixes: tuple[str, ...]
     files: Callable[[Path], list[Path]]
     holds: frozenset[str] = frozenset()
@@ -172,9 +165,9 @@ def convert(
         }
         remove_partial(*files)
         title = f"{' and '.join(dict.fromkeys(read))} to {name}"
-        with target.write(out, outline, origin, repeat) as writer, Bar(title, len(rows)) as bar:
+        with target.write(out, outline, origin, repeat) as add, Bar(title, len(rows)) as bar:
             for place, row in enumerate(rows):
-                writer.add(_converted(whole.read(int(row)).without(drop), outline, place))
+                add(_converted(whole.read(int(row)).without(drop), outline, place))
                 bar.advance()
     return Conversion(outline, name, dropped)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fivesentences.documents import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError, need
 from fivesentences.features.files import DATASET, open_array, open_hdf5, writing_npy
-from fivesentences.features.formats.record import FeatureSource, ImageFeatures, Outline, check_ids, checked
+from fivesentences.features.formats.record import Add, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.storage import replacing, write_lines
 
 SUFFIX = "_ims"  # at the end of the name of an array
@@ -55,7 +55,7 @@ class PrecompArray(FeatureSource):
                 where=self.path,
                 cure=f"is {ids_beside(self.path).name} of the same release?",
             )
-        return checked(ImageFeatures(image_id, rows[0]), self.outline, row, self.path)
+        return self.outline.checked(ImageFeatures(image_id, rows[0]), row, self.path)
 
     def files(self) -> list[Path]:
         """Return the array and the list beside it."""
@@ -132,19 +132,6 @@ def _stride(path: Path, split: str, rows: Any) -> int:
     return REPEATED if (first == first[:1]).all() else 1
 
 
-class PrecompWriter:
-    """Appends each image's row as often as asked for. Made by ``writing_precomp``."""
-
-    def __init__(self, append: Callable[[NDArray[Any]], None], shape: tuple[int, ...], repeat: int):
-        self._append, self._shape, self._repeat = append, shape, repeat
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append one image."""
-        row = padded(record.features, self._shape)
-        for _ in range(self._repeat):
-            self._append(row)
-
-
 def padded(features: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Fill an image with fewer regions than ``shape`` up with rows of zeros."""
     if features.shape == shape:
@@ -155,8 +142,8 @@ def padded(features: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 @contextmanager
-def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) -> Iterator[PrecompWriter]:
-    """Yield a writer of an array and of the list of ids beside it, which appear when the block ends without an error.
+def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) -> Iterator[Add]:
+    """Yield what appends images to an array; it and the list of ids appear when the block ends without an error.
 
     Args:
         out: ``<split>_ims.npy``, or ``.h5`` for DAA's layout.
@@ -171,7 +158,13 @@ def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) ->
     writing = writing_npy if out.suffix == ".npy" else _writing_hdf5
     with replacing(out) as temporary:
         with writing(temporary, shape, outline.dtype) as append:
-            yield PrecompWriter(append, outline.shape, repeat)
+
+            def add(record: ImageFeatures) -> None:
+                row = padded(record.features, outline.shape)
+                for _ in range(repeat):
+                    append(row)
+
+            yield add
         out.unlink(missing_ok=True)  # no older array lies beside a newer list
         write_lines(ids_beside(out), np.repeat(np.array(outline.ids, object), repeat))
 

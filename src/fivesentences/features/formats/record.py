@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -97,6 +97,40 @@ class Outline:
         counts = None if self.counts is None else self.counts[rows]
         return replace(self, ids=[self.ids[row] for row in rows], counts=counts)
 
+    def checked(self, record: ImageFeatures, row: int, where: Path | str) -> ImageFeatures:
+        """Return an image after checking that it is what this outline announced and that every number is finite.
+
+        Args:
+            record: What was read.
+            row: Which image it is.
+            where: The file, for messages.
+
+        Raises:
+            InputError: If it is not.
+        """
+        name = record.image_id
+        if name != self.ids[row]:
+            raise InputError(f"it changed while it was read: '{self.ids[row]}' is now '{name}'", where=where)
+        n = () if self.counts is None else (int(self.counts[row]),)
+        for what in ("features", "boxes", *RECOGNISED):
+            array, shape = getattr(record, what), {"features": (*n, self.dim), "boxes": (*n, BOX)}.get(what, n)
+            if array is None:
+                continue
+            dtype = self.dtype if what == "features" else array.dtype
+            if array.shape != shape or array.dtype != dtype:
+                held = f"the {what} of image '{name}' are {array.dtype} {list(array.shape)}, not {dtype} {list(shape)}"
+                raise InputError(held, where=where, cure="all images need one type and one number of dimensions")
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+                held = f"the {what} of image '{name}' hold {float(array[place])} at {place}; they must be finite."
+                raise InputError(held, where=where)
+        if "sizes" in self.facts and not ((record.width or 0) > 0 and (record.height or 0) > 0):
+            raise InputError(f"image '{name}' is {record.width} x {record.height}; an image has pixels.", where=where)
+        return record
+
+
+Add = Callable[[ImageFeatures], None]  # appends one image to a file, in the order of its outline
+
 
 class FeatureSource(ABC):
     """A set of features that is open for reading. Use as a context manager.
@@ -151,36 +185,3 @@ def check_ids(ids: Sequence[str], where: Path | str) -> None:
             cure = "features have one entry per image; keep one"
             raise InputError(f"image '{image_id}' is in it more than once", where=where, cure=cure)
         seen.add(image_id)
-
-
-def checked(record: ImageFeatures, outline: Outline, row: int, where: Path | str) -> ImageFeatures:
-    """Return an image after checking that it is what the outline announced and that every number is finite.
-
-    Args:
-        record: What was read.
-        outline: The outline of all images.
-        row: Which image it is.
-        where: The file, for messages.
-
-    Raises:
-        InputError: If it is not.
-    """
-    name = record.image_id
-    if name != outline.ids[row]:
-        raise InputError(f"it changed while it was read: '{outline.ids[row]}' is now '{name}'", where=where)
-    n = () if outline.counts is None else (int(outline.counts[row]),)
-    for what in ("features", "boxes", *RECOGNISED):
-        array, shape = getattr(record, what), {"features": (*n, outline.dim), "boxes": (*n, BOX)}.get(what, n)
-        if array is None:
-            continue
-        dtype = outline.dtype if what == "features" else array.dtype
-        if array.shape != shape or array.dtype != dtype:
-            held = f"the {what} of image '{name}' are {array.dtype} {list(array.shape)}, not {dtype} {list(shape)}"
-            raise InputError(held, where=where, cure="all images need one type and one number of dimensions")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
-            held = f"the {what} of image '{name}' hold {float(array[place])} at {place}; they must be finite."
-            raise InputError(held, where=where)
-    if "sizes" in outline.facts and not ((record.width or 0) > 0 and (record.height or 0) > 0):
-        raise InputError(f"image '{name}' is {record.width} x {record.height}; an image has pixels.", where=where)
-    return record

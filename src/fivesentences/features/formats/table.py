@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from fivesentences.features.files import (
     writing_npy,
 )
 from fivesentences.features.formats.precomp import padded
-from fivesentences.features.formats.record import RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids, checked
+from fivesentences.features.formats.record import RECOGNISED, Add, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.storage import replacing
 
 CURE = "convert or extract the features again"
@@ -78,7 +79,7 @@ class NpyTable(FeatureSource):
         if self._sizes is not None:
             known |= {"width": int(self._sizes[row, 0]), "height": int(self._sizes[row, 1])}
         record = ImageFeatures(self.outline.ids[row], features, self._filenames[row], **known)
-        return checked(record, self.outline, row, self.path)
+        return self.outline.checked(record, row, self.path)
 
     def origin(self) -> dict[str, Any] | None:
         """Return what ``X.source.json`` says."""
@@ -131,19 +132,6 @@ def _read_regions(path: Path, ids: list[str], counts: NDArray[np.int64]) -> dict
     return found
 
 
-class TableWriter:
-    """Appends images to a table in the order of its outline. Made by ``writing_table``."""
-
-    def __init__(self, append: Callable[[NDArray[Any]], None], outline: Outline):
-        self._append, self._outline = append, outline
-        self.records: list[ImageFeatures] = []  # without features, which are large
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append one image."""
-        self._append(padded(record.features, self._outline.shape))
-        self.records.append(ImageFeatures(**{**vars(record), "features": np.empty(0)}))
-
-
 def _regions_of(records: list[ImageFeatures], outline: Outline) -> pd.DataFrame:
     assert outline.counts is not None
     columns: dict[str, Any] = {"image_id": np.repeat(np.array(outline.ids, object), outline.counts)}
@@ -160,8 +148,8 @@ def _regions_of(records: list[ImageFeatures], outline: Outline) -> pd.DataFrame:
 
 
 @contextmanager
-def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat: int = 1) -> Iterator[TableWriter]:
-    """Yield a writer of our own files, which appear together when the block ends without an error.
+def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat: int = 1) -> Iterator[Add]:
+    """Yield what appends images to our own files, which appear together when the block ends without an error.
 
     The array is given its name last: while it is not there, there are no features. Memory holds the tables of images
     and regions, but no features.
@@ -176,13 +164,15 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat
         InputError: If a file cannot be written.
         ValueError: If fewer or more images are added than announced.
     """
-    with ExitStack() as stack:
-        # The first that is entered is the last that is renamed.
-        array = stack.enter_context(replacing(out))
+    records: list[ImageFeatures] = []  # without features, which are large
+    with replacing(out) as array:  # the first that is entered is the last that is renamed
         with writing_npy(array, (len(outline), *outline.shape), outline.dtype) as append:
-            writer = TableWriter(append, outline)
-            yield writer
-        records = writer.records
+
+            def add(record: ImageFeatures) -> None:
+                append(padded(record.features, outline.shape))
+                records.append(replace(record, features=np.empty(0)))
+
+            yield add
         images = pd.DataFrame(
             {"image_id": list(outline.ids), "filename": [record.filename or record.image_id for record in records]}
         )

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.features.files import MOST_NUMBERS
-from fivesentences.features.formats.record import BOX, FeatureSource, ImageFeatures, Outline, check_ids, checked
+from fivesentences.features.formats.record import BOX, Add, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.storage import replacing
 
 # What LXMERT calls an image and its size is what the original does, once renamed.
@@ -68,7 +68,7 @@ class Tsv(FeatureSource):
         where = f"{self.path}, line {self._lines[row]}"
         self._file.seek(self._starts[row])
         cells = self._cells(self._file.readline(LONGEST_LINE + 1), where)
-        return checked(_decoded(cells, self.outline.dim, where), self.outline, row, where)
+        return self.outline.checked(_decoded(cells, self.outline.dim, where), row, where)
 
     def close(self) -> None:
         """Close the file."""
@@ -185,26 +185,19 @@ def _decoded(cells: dict[str, bytes], dim: int, where: str) -> ImageFeatures:
     )
 
 
-class TsvWriter:
-    """Appends lines to a bottom-up TSV. Made by ``writing_tsv``."""
-
-    def __init__(self, file: IO[bytes]):
-        self._file = file
-
-    def add(self, record: ImageFeatures) -> None:
-        """Append the line of one image, which must have boxes and a size."""
-        arrays = [np.ascontiguousarray(values, _F4) for values in (record.boxes, record.features)]
-        encoded = [base64.b64encode(values.tobytes()).decode("ascii") for values in arrays]
-        cells = (record.image_id, record.width, record.height, len(record.features), *encoded)
-        self._file.write(("\t".join(map(str, cells)) + "\r\n").encode())
-
-
 @contextmanager
-def writing_tsv(out: Path, *_: object) -> Iterator[TsvWriter]:
-    """Yield a writer of a TSV of 6 columns, which appears when the block ends without an error.
+def writing_tsv(out: Path, *_: object) -> Iterator[Add]:
+    """Yield what appends images, with boxes and sizes, to a TSV of 6 columns; it appears when the block ends well.
 
     Raises:
         InputError: If it cannot be written.
     """
     with replacing(out) as temporary, temporary.open("wb") as file:
-        yield TsvWriter(file)
+
+        def add(record: ImageFeatures) -> None:
+            arrays = [np.ascontiguousarray(values, _F4) for values in (record.boxes, record.features)]
+            encoded = [base64.b64encode(values.tobytes()).decode("ascii") for values in arrays]
+            cells = (record.image_id, record.width, record.height, len(record.features), *encoded)
+            file.write(("\t".join(map(str, cells)) + "\r\n").encode())
+
+        yield add
