@@ -22,13 +22,7 @@ from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
 from fivesentences.evaluation.tidy import SUMMED, read_per_image
-from fivesentences.metrics.crossed import (
-    POWER,
-    RESAMPLES,
-    CrossedDifference,
-    crossed_differences,
-    partly_crossed_differences,
-)
+from fivesentences.metrics.crossed import POWER, RESAMPLES, CrossedDifference, crossed_differences
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.contrasts 1"
@@ -95,7 +89,7 @@ def contrast_subspaces(
         ]
         pool = list(dict.fromkeys(document for frame in sides[0] for document in frame.index))
         a, b = _paired(pair, sides, pool)
-        found = partly_crossed_differences(a - b, CONFIDENCE, resamples)
+        found = crossed_differences(a - b, CONFIDENCE, resamples)
         metrics: dict[str, dict[str, Any]] = {}
         for (metric, direction), one in zip(CONTRASTED, _described(a, b, found, np.nanmean), strict=True):
             metrics.setdefault(metric, {})[direction] = one
