@@ -93,7 +93,7 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
-    write_table(tidy, Path(out))
+    write_table(tidy, out)
     write_json(Path(out).with_suffix(".json"), summary(tidy))
 
 
@@ -115,7 +115,7 @@ def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> p
     return whole.reindex(columns=[*columns, *further]).astype(dict(columns))
 
 
-def write_table(table: pd.DataFrame, out: Path) -> None:
+def write_table(table: pd.DataFrame, out: Path | str) -> None:
     """Write a table as parquet; the file is replaced once it is whole."""
     with replacing(out) as temporary:
         table.to_parquet(temporary, index=False)

@@ -24,7 +24,6 @@ from fivesentences.storage import replacing
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
-SIDES: tuple[Direction, Direction] = ("i2t", "t2i")
 DEPTH = 100
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32
 
