@@ -228,15 +228,6 @@ def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:
     return typed_frame(histories, HISTORY_COLUMNS)
 
 
-def read_training_histories(path: Path) -> pd.DataFrame:
-    """Read the table of ``collect_histories``, which ``write_table`` wrote.
-
-    Raises:
-        InputError: If it is missing or damaged, or lacks a column.
-    """
-    return read_frame(path, MAKE_AGAIN, HISTORY_COLUMNS)
-
-
 def _facts(folder: Path) -> dict[str, str]:
     """Return facts of the record of training; empty where there is none, as in a folder that was copied in part."""
     path = folder / "finished.json"

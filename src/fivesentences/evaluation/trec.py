@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
-from fivesentences.metrics.ranking import best_first, blocks_of_queries
+from fivesentences.metrics.ranking import blocks_of_queries
+from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Similarity
 from fivesentences.storage import replacing
 
