@@ -51,7 +51,9 @@ def results(evaluated, folder):
 
 
 def table(path="out.csv"):
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+    """Numbers; what names them is text, perhaps empty."""
+    found = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return found.fillna(dict.fromkeys(["direction", "phi", "ground_truth", "against"], ""))
 
 
 def test_values_and_intervals_are_those_of_evaluate(run, results):
@@ -62,18 +64,13 @@ def test_values_and_intervals_are_those_of_evaluate(run, results):
     assert found["model"].drop_duplicates().tolist() == ["sims", "third", "other"]  # by Nsum
     models = [f"{name}={name}.npy" for name in ("other", "third", "sims")]
     run("evaluate", *models, "--phi", "cider.npy", "--no-asp", "--against", "sims", "--csv", "all.csv")
-    wanted = pd.read_csv("all.csv", keep_default_na=False, na_values=[""])
-    keys = ["model", "metric", "direction", "phi", "ground_truth"]
-    both = found.fillna(dict.fromkeys(keys, "")).merge(
-        wanted[wanted["against"].isna()].fillna(dict.fromkeys(keys, "")), on=keys, suffixes=("", "_of_evaluate")
-    )
+    wanted, keys = table("all.csv"), ["model", "metric", "direction", "phi", "ground_truth"]
+    both = found.merge(wanted[wanted["against"] == ""], on=keys, suffixes=("", "_of_evaluate"))
     assert len(both) == len(found) == 27
     np.testing.assert_allclose(both["value"], both["value_of_evaluate"], atol=1e-9)
-    tests = wanted[(wanted["against"] == "sims")].fillna(dict.fromkeys(keys, ""))
-    tested = found[found["against"] == "sims"].fillna(dict.fromkeys(keys, ""))
-    assert len(tested) == 6  # two models by Rsum and Nsum, ground truth kept and removed
+    tests, tested = (one[one["against"] == "sims"] for one in (wanted, found))
     both = tested.merge(tests, on=keys, suffixes=("", "_of_evaluate"))
-    assert len(both) == 6
+    assert len(tested) == len(both) == 6  # two models by Rsum and Nsum, ground truth kept and removed
     for column in ("difference", "low", "high", "p"):
         np.testing.assert_allclose(both[column], both[f"{column}_of_evaluate"], atol=1e-9)
 
@@ -98,10 +95,7 @@ def test_results_without_queries_stand_beside_and_are_not_tested(run, results):
     assert set(silent["model"]) == {"ViT-B-32 openai", "ViT-B-16 laion400m_e32"}
     assert silent["low"].isna().all()
     assert "Not tested" in said.out and "does not say which split" in said.out
-    of_clip = {
-        (row["metric"], "" if row["direction"] != row["direction"] else row["direction"]): row["value"]
-        for row in found[found["model"] == "ViT-B-32 openai"].to_dict("records")
-    }
+    of_clip = found[found["model"] == "ViT-B-32 openai"].set_index(["metric", "direction"])["value"]
     # Retrieving images by text is t2i, whatever the column calls it, and fractions become percent.
     assert of_clip["R@1", "t2i"] == pytest.approx(10) and of_clip["R@1", "i2t"] == pytest.approx(25)
     assert of_clip["Rsum", ""] == pytest.approx(340)
@@ -116,12 +110,10 @@ def test_the_figure_shows_what_its_table_holds(run, results):
     assert run("leaderboard", *files, "--figure", "fig", "--csv", "out.csv").code == 0
     data, found = table("fig.csv"), table()
     assert len(data) == 4 and Path("fig.pdf").stat().st_size > 1000
-    of = found.set_index(["model", "metric", found["ground_truth"].fillna("")])["value"]
+    of = found.set_index(["model", "metric", "ground_truth"])["value"]
     for row in data.to_dict("records"):
-        assert (
-            row["recall"] == of[row["model"], "Rsum", ""]
-            and row["ncs"] == of[row["model"], "Nsum", row["ground_truth"]]
-        )
+        wanted = of[row["model"], "Rsum", ""], of[row["model"], "Nsum", row["ground_truth"]]
+        assert (row["recall"], row["ncs"]) == wanted
         if row["model"] == "third":  # the bar covers its own mark, and not the reference, from which it differs
             assert row["recall_low"] < row["recall"] < row["recall_high"] < of["sims", "Rsum", ""]
             assert row["ncs_low"] < row["ncs"] < row["ncs_high"] < of["sims", "Nsum", row["ground_truth"]]

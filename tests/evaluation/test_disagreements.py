@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.evaluation.disagreements import find_disagreements
+from fivesentences.evaluation.disagreements import compare_retrievals, find_disagreements
 
 K, QUERIES = 4, 3
 PAIR = ("a", "b")
@@ -48,7 +48,7 @@ class Slow:
     def __init__(self, corpus: Corpus, similarity: np.ndarray, phi: np.ndarray, direction: str, query: int):
         owner = corpus.image_of_caption
         self.scores = similarity[query] if direction == "i2t" else similarity[:, query]
-        self.phi = phi[:, query] if direction == "i2t" else phi[query]
+        self.phi = (phi[:, query] if direction == "i2t" else phi[query]).astype(float)
         self.own = owner == query if direction == "i2t" else np.arange(corpus.n_images) == owner[query]
         order = sorted(range(len(self.scores)), key=lambda item: (-self.scores[item], item))
         self.items = order[:K]
@@ -168,3 +168,26 @@ def test_the_same_words_are_shown_once_by_each_criterion(corpus: Corpus, similar
     same = Corpus("made", corpus.table.assign(caption="always the same"))
     found = find(same, similarities, phis, "t2i", at_random=0)
     assert all(len(chosen(found, "t2i", criterion)) == 1 for criterion in VALUES)
+
+
+def test_of_retrievals_that_recall_calls_equal_the_most_unequal_by_phi_are_chosen(
+    corpus: Corpus, similarities, phis, direction: str, slow: list[list[Slow]]
+) -> None:
+    two = {name: similarities[name] for name in PAIR}
+    found = compare_retrievals(corpus, two, phis["cider"], k=K, directions=[direction], queries=2)
+    for outcome, fits in (("neither", lambda own: not own), ("both", bool)):
+        queries = [(q, a, b) for q, (a, b, _) in enumerate(slow) if fits(a.found) and fits(b.found)]
+        better = {q: b.ncs - a.ncs for q, a, b in queries if a.found == b.found}
+        assert found["counts"][direction][outcome] == {
+            "queries": len(queries),
+            "equal": len(better),
+            "first_better": sum(value < 0 for value in better.values()),
+            "second_better": sum(value > 0 for value in better.values()),
+            "much": sum(abs(value) >= 10 for value in better.values()),
+        }
+        shown = [one for one in found["chosen"] if one["outcome"] == outcome]
+        assert [one["query"] for one in shown] == sorted(better, key=lambda q: (-abs(better[q]), q))[:2]
+        for one in shown:
+            for answer, of_model in zip(one["answers"], slow[one["query"]], strict=False):
+                assert answer["ncs"] == pytest.approx(of_model.ncs)
+                assert [item["own"] for item in answer["items"]] == of_model.own[of_model.items].tolist()

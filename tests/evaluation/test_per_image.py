@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.config.features import FeatureSpec
 from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.evaluation.tidy import SUMMED, frame_of_run
-from fivesentences.models import model_spec
-from fivesentences.study.runs import RunSpec
 
-SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 SIZES = {"equal numbers": [5] * 12, "different numbers": [1, 2, 7, 3, 1, 1, 4, 2, 2, 5, 1, 9]}
 
 

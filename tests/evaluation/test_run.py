@@ -61,26 +61,43 @@ def evaluate(
     evaluate_runs(runs, corpus=files["made"], phis=phis, matrices=matrices, out=files["out"], **options)
 
 
+COMMON = {"formulas": ("released", "paper"), "asp_ties": ("index", "average")}
+
+
+def of_main(files: dict[str, Path], images: Any = slice(None), captions: Any = slice(None)) -> Evaluator:
+    """What evaluates the main phi, of some images."""
+    labels = pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]]
+    phi = {"cider": np.load(files["cider"])[captions][:, images]}
+    options = {"ms": (1, 2, 3, 4, 5), "styles": ("recall", "vse_recall"), "hubness": True, **COMMON}
+    return Evaluator(phi, labels=labels.to_numpy()[images], **options)
+
+
+def values_of(evaluator: Evaluator, gallery: Gallery, method: str) -> list[Any]:
+    values: list[Any] = []
+    for way in ("i2t", "t2i"):
+        values += evaluator(gallery.with_similarity(rescore(gallery, method, way)), (way,)).values
+    return values
+
+
+def reported(values: list[Any]) -> list[Any]:
+    return [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
+
+
 def test_every_number_is_that_of_an_evaluator_of_the_rescored_matrix(files: dict[str, Path]) -> None:
     methods = ("naive", "inverted_softmax", "csls", "assignment")
     evaluate(files, ("cider", "tfidf", "cider+tfidf"), methods, labels=files["labels"])
     tidy = collect([files["out"]], "tiny")
     similarity, cider, tfidf = (np.load(files[name]) for name in ("similarity", "cider", "tfidf"))
     gallery = Gallery.of(similarity, Corpus.read(files["made"]).split("test").image_of_caption)
-    labels = pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]]
-    common = {"formulas": ("released", "paper"), "asp_ties": ("index", "average")}
-    main = Evaluator({"cider": cider}, ms=(1, 2, 3, 4, 5), styles=("recall", "vse_recall"), hubness=True,
-                     labels=labels.to_numpy(), **common)  # fmt: skip
-    others = Evaluator({"tfidf": tfidf, "cider+tfidf": mean_phi([cider, tfidf])}, ms=(), **common)
+    others = Evaluator({"tfidf": tfidf, "cider+tfidf": mean_phi([cider, tfidf])}, ms=(), **COMMON)
     keys = [name for name in VALUE_COLUMNS if name != "value"]
     wanted: dict[tuple[Any, ...], float] = {}
     for method in methods:
-        values: list[Any] = []
-        for way in ("i2t", "t2i"):
-            values += main(gallery.with_similarity(rescore(gallery, method, way)), (way,)).values
-            values += [value for value in others(gallery, (way,)).values if value["phi"] and method == "naive"]
-        values = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
-        wanted |= {tuple(({**value, "inference": method})[key] for key in keys): value["value"] for value in values}
+        values = values_of(of_main(files), gallery, method)
+        of_others = others(gallery).values if method == "naive" else []
+        values += [value for value in of_others if value["phi"] and value["direction"]]
+        for value in reported(values):
+            wanted[tuple(({**value, "inference": method})[key] for key in keys)] = value["value"]
     assert tidy.set_index(keys)["value"].to_dict() == wanted
     assert tidy["labels"].all() and (tidy.run == SPEC.name).all()
 
@@ -89,10 +106,7 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
     evaluate(files, ("cider", "tfidf"), ("naive", "csls", "naive, 3 folds", "csls, 2 folds"), labels=files["labels"])
     tidy = collect([files["out"]], "tiny")
     image_of_caption = np.asarray(Corpus.read(files["made"]).split("test").image_of_caption)
-    similarity, cider = (np.load(files[name]) for name in ("similarity", "cider"))
-    labels = (
-        pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]].to_numpy()
-    )
+    similarity = np.load(files["similarity"])
     keys = [name for name in VALUE_COLUMNS if name not in ("value", "inference")]
     for reading, method, folds in (("naive, 3 folds", "naive", 3), ("csls, 2 folds", "csls", 2)):
         found = tidy[tidy.inference == reading].set_index(keys)["value"]
@@ -100,13 +114,8 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
         for images in np.array_split(np.arange(6), folds):
             own = np.isin(image_of_caption, images)
             gallery = Gallery.of(similarity[images][:, own], image_of_caption[own] - images[0])
-            evaluator = Evaluator({"cider": cider[own][:, images]}, ms=(1, 2, 3, 4, 5), asp_ties=("index", "average"),
-                                  formulas=("released", "paper"), styles=("recall", "vse_recall"), hubness=True,
-                                  labels=labels[images])  # fmt: skip
-            values = evaluator(gallery.with_similarity(rescore(gallery, method, "i2t")), ("i2t",)).values
-            values += evaluator(gallery.with_similarity(rescore(gallery, method, "t2i")), ("t2i",)).values
-            reported = [one for one in [*values, *sums_of(values)] if metric_of(one["metric"]).of_runs]
-            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in reported})
+            values = reported(values_of(of_main(files, images, own), gallery, method))
+            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in values})
         wanted = {key: np.mean([values[key] for values in of_folds]) for key in of_folds[0]}
         assert {key: found[key] for key in wanted} == pytest.approx(wanted)
         by_tfidf = found[[key[keys.index("phi")] == "tfidf" for key in found.index]]

@@ -208,9 +208,9 @@ class Definitions:
             for q, r in zip(self.queries, numbers, strict=True)
         ]
 
-    def ndcg(self, k, gain=lambda phi: phi):
+    def ndcg(self, k):
         def discounted(query, items):
-            return sum(gain(float(query.phi[item])) / math.log2(p + 2) for p, item in enumerate(items[:k]))
+            return sum(float(query.phi[item]) / math.log2(p + 2) for p, item in enumerate(items[:k]))
 
         ideals = [discounted(query, query.ideal(True)) for query in self.queries]
         found = [discounted(query, query.retrieved(True)) for query in self.queries]

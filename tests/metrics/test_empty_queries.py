@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import Evaluator, category_map, ncs, nsum, r_precision, semantic_recall
+from fivesentences.metrics import Evaluator, category_map, ncs, ndcg, nsum, r_precision, semantic_recall
 
 RNG = np.random.default_rng(0)
 SIMILARITY = RNG.normal(size=(6, 30))
@@ -18,6 +18,7 @@ ZERO_COLUMN = PHI * (np.arange(6) != 2)
 LONELY = ["a", "b", "z", "a", "b", "a"], ["a", "b"] * 15  # no caption has the category of image 2
 CALLS = {
     "ncs": lambda empty: ncs(SIMILARITY, ZERO_COLUMN, empty=empty),
+    "ndcg": lambda empty: ndcg(SIMILARITY, ZERO_COLUMN, empty=empty),
     "nsum": lambda empty: nsum(SIMILARITY, ZERO_COLUMN, empty=empty),
     "semantic_recall": lambda empty: semantic_recall(SIMILARITY, ZERO_COLUMN, empty=empty),
     "category_map": lambda empty: category_map(SIMILARITY, *LONELY, empty=empty),

@@ -115,7 +115,7 @@ def single(row, similarity, options):
 @pytest.mark.parametrize("kind", ["random", "ties"])
 def test_every_number_of_every_variant_equals_the_single_function(matrices, kind):
     similarity, phi = matrices
-    similarity = np.round(similarity) if kind == "ties" else similarity.astype("f8" if kind == "float64" else "f4")
+    similarity = np.round(similarity) if kind == "ties" else similarity
     options = everything(phi)
     values = Evaluator(**options)(similarity).values
     keys = [tuple(value for name, value in row.items() if name != "value") for row in values]

@@ -7,7 +7,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.metrics import ncs, semantic_recall
-from fivesentences.metrics.ranking import best_first
+from fivesentences.retrieval.blocks import best_first
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
 PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]

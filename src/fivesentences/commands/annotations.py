@@ -74,7 +74,8 @@ class Annotations:
             raise InputError("--labels and --instances both say what is in an image; give one of them.")
         if self.eccv and self.cxc is not None:
             raise typer.BadParameter("--eccv includes CxC; leave --cxc out.", param_hint="--cxc")
-        if (self.eccv or self.cxc is not None) and self.protocol is not None and self.protocol.in_parts:
+        protocol = self.protocol
+        if (self.eccv or self.cxc is not None) and protocol is not None and protocol.gallery != protocol.images:
             raise InputError(
                 f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.dataset} "
                 f"scores parts of it; give --dataset {COCO_5K}."

@@ -19,10 +19,11 @@ from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
-from fivesentences.evaluation.trec import SIDES, trec_ids, write_graded_qrels, write_qrels, write_run
+from fivesentences.evaluation.trec import trec_ids, write_graded_qrels, write_qrels, write_run
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.storage import check_npy, replacing
 
 SUFFIXES = (".csv", ".parquet")
@@ -72,7 +73,7 @@ class Exports:
             self.depth  # noqa: B018  # refuses what is no number
             if self.trec.exists() and not self.trec.is_dir():
                 raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
-            runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in SIDES]
+            runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in DIRECTIONS]
             found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
         elif self.trec_grades:
             raise InputError("--trec-grades grades the qrels of --trec; give --trec FOLDER too.")
@@ -117,7 +118,7 @@ class Exports:
             if self.trec is None:
                 return
             with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
-                for side in (side for side in SIDES if side in sides):
+                for side in (side for side in DIRECTIONS if side in sides):
                     if model == models[0]:
                         write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
                         for phi in whole.phis if self.trec_grades else ():

@@ -15,13 +15,14 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.evaluation.tidy import write_table
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.sentence_encoders import CaptionVectors
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import write_json
 
 PAIRS = ("all", "other")
 COLUMNS = [
@@ -139,8 +140,7 @@ def write_agreement(
     pairs: pd.DataFrame, numbers: Sequence[Mapping[str, Any]], out_pairs: Path | str, out: Path | str
 ) -> None:
     """Write what ``agreement`` returns: the pairs as parquet to ``out_pairs``, the numbers as JSON to ``out``."""
-    with replacing(out_pairs) as temporary:
-        pairs.to_parquet(temporary, index=False)
+    write_table(pairs, out_pairs)
     write_json(out, list(numbers))
 
 

@@ -20,9 +20,9 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_table
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
+from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.study.runs import PlacedRun, SubspaceRun
 
-DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
 CHANCE = "mAP by chance"
 # Where each metric ends the ranking, and what it divides the sum of precisions by.
 READINGS: dict[str, tuple[Cutoff, str]] = {

@@ -7,7 +7,7 @@ pool, so that seeds and documents are crossed in part only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -15,20 +15,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
 from fivesentences.evaluation.tidy import SUMMED, read_per_image
-from fivesentences.metrics.crossed import (
-    POWER,
-    RESAMPLES,
-    CrossedDifference,
-    crossed_differences,
-    partly_crossed_differences,
-)
+from fivesentences.metrics.crossed import POWER, RESAMPLES, crossed_differences
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.contrasts 1"
@@ -63,9 +56,8 @@ def contrast_runs(
     contrasts = []
     for pair in pairs:
         sides = [[_values_of(per_image, run, run)[list(SUMMED)] for run in pair[side]] for side in ("a", "b")]
-        a, b = _paired(pair, sides, list(sides[0][0].index))
-        described = _described(a, b, crossed_differences(a - b, CONFIDENCE, resamples), np.mean)
-        contrasts.append({**pair, "images": a.shape[2], "metrics": dict(zip(SUMMED, described, strict=True))})
+        described, images = _described(pair, sides, resamples)
+        contrasts.append({**pair, "images": images, "metrics": dict(zip(SUMMED, described, strict=True))})
     return contrasts
 
 
@@ -93,14 +85,13 @@ def contrast_subspaces(
         sides = [
             [_values_of(precisions, run, (run, pair[f"{side}_selection"])) for run in pair[side]] for side in ("a", "b")
         ]
-        pool = list(dict.fromkeys(document for frame in sides[0] for document in frame.index))
-        a, b = _paired(pair, sides, pool)
-        found = partly_crossed_differences(a - b, CONFIDENCE, resamples)
+        described, documents = _described(pair, sides, resamples)
         metrics: dict[str, dict[str, Any]] = {}
-        for (metric, direction), one in zip(CONTRASTED, _described(a, b, found, np.nanmean), strict=True):
+        for (metric, direction), one in zip(CONTRASTED, described, strict=True):
             metrics.setdefault(metric, {})[direction] = one
-        about = {"per_seed": [len(frame) for frame in sides[0]], "same_queries": not np.isnan(a - b).any()}
-        contrasts.append({**pair, **about, "images": len(pool), "metrics": metrics})
+        per_seed = [len(frame) for frame in sides[0]]
+        about = {"per_seed": per_seed, "same_queries": min(per_seed) == documents, "images": documents}
+        contrasts.append({**pair, **about, "metrics": metrics})
     return contrasts
 
 
@@ -110,26 +101,21 @@ def _values_of(found: Mapping[Any, pd.DataFrame], run: str, key: Any) -> pd.Data
     return found[key]
 
 
-def _paired(
-    pair: Pair, sides: Sequence[Sequence[pd.DataFrame]], pool: list[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ``[metrics, seeds, items of the pool]`` of both sides, NaN where a seed did not test an item."""
+def _described(pair: Pair, sides: Sequence[Sequence[pd.DataFrame]], resamples: int) -> tuple[list[dict[str, Any]], int]:
+    """Describe the difference of each metric (column), and count what any seed was tested on."""
     for ours, theirs, a, b in zip(*sides, pair["a"], pair["b"], strict=True):
         if not ours.index.equals(theirs.index):
             raise InputError(f"the runs '{a}' and '{b}' were tested on different items; evaluate both again.")
+    pool = list(dict.fromkeys(item for frame in sides[0] for item in frame.index))
+    # [metrics, seeds, items of the pool], NaN where a seed did not test an item.
     first, second = (
         np.array([frame.reindex(pool).to_numpy(np.float64).T for frame in frames]).swapaxes(0, 1) for frames in sides
     )
-    return first, second
-
-
-def _described(
-    a: NDArray[np.float64], b: NDArray[np.float64], found: Sequence[CrossedDifference], mean: Callable[..., Any]
-) -> Iterator[dict[str, Any]]:
-    """Describe the difference of each metric; ``a`` and ``b`` are ``[metrics, seeds, items]``."""
-    for of_a, of_b, one in zip(a, b, found, strict=True):
-        means = {"mean_a": float(mean(of_a)), "mean_b": float(mean(of_b))}
-        yield asdict(one) | means | {"differences": mean(of_a - of_b, axis=1).tolist()}
+    found = []
+    for of_a, of_b, one in zip(first, second, crossed_differences(first - second, CONFIDENCE, resamples), strict=True):
+        means = {"mean_a": float(np.nanmean(of_a)), "mean_b": float(np.nanmean(of_b))}
+        found.append(asdict(one) | means | {"differences": np.nanmean(of_a - of_b, axis=1).tolist()})
+    return found, len(pool)
 
 
 def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[str, str], pd.DataFrame]:

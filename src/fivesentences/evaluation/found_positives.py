@@ -19,10 +19,10 @@ from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
 from fivesentences.errors import InputError
+from fivesentences.evaluation.tidy import write_table
 from fivesentences.metrics.plausible_match import UNLABELLED, LabelDistances
 from fivesentences.retrieval.blocks import blocks_of_rows
 from fivesentences.semantics import read_phi
-from fivesentences.storage import replacing
 
 COLUMNS = ["judge", "dataset", "caption_id", "image_id", "order", "searched", "pairs"]
 
@@ -107,5 +107,4 @@ def write_found_positives(
     for name, make in track(matrices.items(), f"search for pairs of {judgements.name}", len(matrices)):
         phi = make()
         frames.append(pd.DataFrame({**about, "order": name, "searched": pairs_until(phi, owner, captions, images)}))
-    with replacing(out) as temporary:
-        pd.concat(frames, ignore_index=True)[COLUMNS].to_parquet(temporary, index=False)
+    write_table(pd.concat(frames, ignore_index=True)[COLUMNS], out)

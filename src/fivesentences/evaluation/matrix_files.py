@@ -19,7 +19,7 @@ from fivesentences.arrays import read_npy
 from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need
-from fivesentences.retrieval.gallery import EXACT, as_array
+from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -56,12 +56,7 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
         raise InputError(f"matrices are read from {', '.join(SUFFIXES)}; this is none of them.", where=path)
     check_file(path)
     readers = {".npy": read_npy, ".json": _json, ".csv": _csv}
-    matrix = readers[path.suffix](path) if path.suffix in readers else _of_several(path, key)
-    if matrix.dtype.kind not in "fiub" or matrix.ndim != 2 or not matrix.size:
-        raise InputError(
-            f"{path} holds {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
-        )
-    return matrix
+    return checked_matrix(readers[path.suffix](path) if path.suffix in readers else _of_several(path, key), path)
 
 
 def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:

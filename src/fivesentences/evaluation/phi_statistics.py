@@ -11,7 +11,7 @@ compared with the other captions of its image. Scores with other images are the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
+from fivesentences.retrieval.blocks import blocks_of_rows
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
 from fivesentences.semantics.registry import model_of, needs_tuples, prepare
@@ -28,7 +29,6 @@ from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import write_json
 
 BINS = 60
-BLOCK = 4_000_000  # cells of phi in memory at a time
 FORMAT = "fivesentences.meaning 2"
 
 
@@ -186,7 +186,7 @@ class _Extremes(NamedTuple):
 def _extremes(phi: NDArray[np.floating], owner: NDArray[np.int64]) -> _Extremes:
     own, best_other = np.zeros((2, len(phi)), dtype=phi.dtype)
     best_other_of_image, largest = np.full(phi.shape[1], -np.inf, dtype=phi.dtype), 0.0
-    for rows, block in _blocks(phi):
+    for rows, block in blocks_of_rows(phi, dtype=None):
         at = (np.arange(len(block)), owner[rows])
         own[rows] = block[at]
         largest = max(largest, float(block.max()))
@@ -194,13 +194,6 @@ def _extremes(phi: NDArray[np.floating], owner: NDArray[np.int64]) -> _Extremes:
         best_other[rows] = block.max(axis=1)
         np.maximum(best_other_of_image, block.max(axis=0), out=best_other_of_image)
     return _Extremes(own, best_other, best_other_of_image, largest)
-
-
-def _blocks(phi: NDArray[np.floating]) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-    """Yield phi in blocks of rows, each of them a writable copy."""
-    rows = max(1, BLOCK // phi.shape[1])
-    for start in range(0, len(phi), rows):
-        yield slice(start, min(start + rows, len(phi))), np.array(phi[start : start + rows])
 
 
 def _distribution(
@@ -216,7 +209,7 @@ def _distribution(
     worst = {kind: _worst_of_image(scores, owner, phi.shape[1]) for kind, scores in own.items()}
     every, zero, beat_theirs = np.zeros(bins, dtype=np.int64), 0, dict.fromkeys(own, 0)
     columns = np.empty((len(phi), len(chosen)))
-    for rows, block in _blocks(phi):
+    for rows, block in blocks_of_rows(phi, dtype=None):
         columns[rows] = block[:, chosen]
         every += np.bincount(_bin_of(block, top, bins).ravel(), minlength=bins)
         zero += int(np.count_nonzero(block == 0))

@@ -162,12 +162,6 @@ def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     The five folds of the 1K protocol are consecutive fifths of them.
     """
-    images, captions = _read()
-    return images.copy(), captions.copy()
-
-
-@lru_cache(maxsize=1)
-def _read() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     with np.load(_FILE, allow_pickle=False) as stored:
         # Of each image the first caption's id, and the four steps from each to the next, which are above 0.
         rows = np.column_stack([stored["captions"], stored["steps"]]).astype(np.int64)
@@ -188,7 +182,7 @@ def own_pairs(image_ids: Ids, caption_ids: Ids) -> scipy.sparse.csr_array:
         InputError: If an id is not a whole number or occurs twice.
     """
     row_of, column_of = places_of(image_ids, "image_ids"), places_of(caption_ids, "caption_ids")
-    images, captions = _read()
+    images, captions = coco_test_ids()
     owned = zip(np.repeat(images, CAPTIONS_PER_IMAGE).tolist(), captions.tolist(), strict=True)
     known = [
         (row_of[image], column_of[caption]) for image, caption in owned if image in row_of and caption in column_of
@@ -210,7 +204,7 @@ def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: 
     Raises:
         InputError: If they are the captions of the split in another order.
     """
-    usual = _read()[1].tolist()
+    usual = coco_test_ids()[1].tolist()
     column_of = places_of(usual if caption_ids is None else caption_ids, "caption_ids")
     if len(captions) != len(usual) or column_of.keys() != set(usual):
         return False

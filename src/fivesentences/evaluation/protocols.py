@@ -67,11 +67,6 @@ class Protocol:
         """Images and captions of the whole split."""
         return self.images, self.captions
 
-    @property
-    def in_parts(self) -> bool:
-        """True if a gallery is only a part of the split."""
-        return self.gallery != self.images
-
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {

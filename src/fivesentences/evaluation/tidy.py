@@ -93,7 +93,7 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
-    write_table(tidy, Path(out))
+    write_table(tidy, out)
     write_json(Path(out).with_suffix(".json"), summary(tidy))
 
 
@@ -115,7 +115,7 @@ def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> p
     return whole.reindex(columns=[*columns, *further]).astype(dict(columns))
 
 
-def write_table(table: pd.DataFrame, out: Path) -> None:
+def write_table(table: pd.DataFrame, out: Path | str) -> None:
     """Write a table as parquet; the file is replaced once it is whole."""
     with replacing(out) as temporary:
         table.to_parquet(temporary, index=False)
@@ -226,15 +226,6 @@ def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:
         for run, folder in folders.items()
     ]
     return typed_frame(histories, HISTORY_COLUMNS)
-
-
-def read_training_histories(path: Path) -> pd.DataFrame:
-    """Read the table of ``collect_histories``, which ``write_table`` wrote.
-
-    Raises:
-        InputError: If it is missing or damaged, or lacks a column.
-    """
-    return read_frame(path, MAKE_AGAIN, HISTORY_COLUMNS)
 
 
 def _facts(folder: Path) -> dict[str, str]:

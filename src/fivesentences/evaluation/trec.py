@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
-from fivesentences.metrics.ranking import best_first, blocks_of_queries
+from fivesentences.metrics.ranking import blocks_of_queries
+from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Similarity
 from fivesentences.storage import replacing
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
-SIDES: tuple[Direction, Direction] = ("i2t", "t2i")
 DEPTH = 100
 GRADES = 1000  # of the largest phi
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32

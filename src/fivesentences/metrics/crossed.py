@@ -13,7 +13,6 @@ the bootstrap draws seeds and items of the pool (Owen 2007, "The pigeonhole boot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -66,7 +65,7 @@ class CrossedDifference:
 def crossed_differences(
     differences: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[CrossedDifference]:
-    """The mean difference of each metric, with its intervals over seeds and images.
+    """The mean difference of each metric, with its intervals over seeds and images (or other test items).
 
     With mean squares MS of seeds, images and their residual, the variance of the mean is estimated as
     ``(max(MS_seeds, MS_residual) + max(MS_images - MS_residual, 0)) / (seeds * images)``. Without the maxima it is the
@@ -74,69 +73,68 @@ def crossed_differences(
     of freedom are Satterthwaite's, with the first term in the place of the mean square of seeds, as Hillis (2007)
     corrects them. If images make no difference, this is the t test of the seeds' differences.
 
+    Where seeds lack images, with N measured differences, N_s of seed s and N_i of image i, it is
+    ``max(var_seeds, 0) sum(N_s^2) / N^2 + max(var_images, 0) sum(N_i^2) / N^2 + var_rest / N``, which is the same if
+    every seed has every image. If no two seeds share an image, and all have equally many, it is the t test of the
+    seeds' means, as for any nested sample.
+
     The bootstrap draws seeds and, independently, images with replacement; the mean of a draw is that over its seeds and
     images (Owen 2007). With few seeds its interval is too narrow, as that of any percentile bootstrap of few items; the
     t interval is not. All metrics see the same draws.
 
     Args:
-        differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image; all
-            finite, two images or more.
+        differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image; NaN
+            where the image is not of the seed's test part, the same for all metrics. Every seed has two images or more,
+            and every image a seed.
         confidence: Coverage of both intervals, in (0, 1). The tests behind ``equivalence`` and ``detectable`` have
             the level ``1 - confidence``.
         resamples: Draws of the bootstrap, at least 1.
         seed: Seed of the draws, at least 0.
 
     Returns:
-        One for each metric.
+        One for each metric; ``images`` is the number of images that any seed has.
     """
     if differences.shape[1] == 1:
         return [CrossedDifference(float(one.mean()), 1, one.shape[1]) for one in differences]
-    drawn = crossed_bootstrap(differences, resamples, seed)
-    return _summaries(differences, [_error_of_mean(one) for one in differences], drawn, confidence)
-
-
-def _summaries(
-    differences: NDArray[np.float64],
-    errors: Sequence[tuple[float, float]],
-    drawn: NDArray[np.float64],
-    confidence: float,
-) -> list[CrossedDifference]:
-    """One summary for each metric, from standard errors with degrees of freedom and ``[metrics, resamples]`` means."""
+    measured = ~np.isnan(differences[0])
+    drawn = crossed_bootstrap(np.nan_to_num(differences), measured, resamples, seed)
     ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1).T.tolist()
-    return [
-        with_intervals(
-            CrossedDifference(
-                mean=float(np.nanmean(one)),
-                seeds=one.shape[0],
-                images=one.shape[1],
-                standard_error=standard_error,
-                degrees=degrees,
-                bootstrap_low=low,
-                bootstrap_high=high,
-                spread=float(np.nanmean(one, axis=1).std(ddof=1)),
-            ),
-            confidence,
-        )
-        for one, (standard_error, degrees), (low, high) in zip(differences, errors, ends, strict=True)
-    ]
+    found = []
+    for one, (low, high) in zip(differences, ends, strict=True):
+        error, degrees = _error_of_mean(one) if measured.all() else _partly_crossed_error(one, measured)
+        spread = float(np.nanmean(one, axis=1).std(ddof=1))
+        known = CrossedDifference(float(np.nanmean(one)), *one.shape, error, degrees, spread=spread)
+        found.append(with_intervals(replace(known, bootstrap_low=low, bootstrap_high=high), confidence))
+    return found
 
 
-def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: int = 0) -> NDArray[np.float64]:
-    """``[metrics, resamples]`` means of draws of seeds and images, both with replacement.
+def crossed_bootstrap(
+    values: NDArray[np.float64], measured: NDArray[np.bool_], resamples: int, seed: int = 0
+) -> NDArray[np.float64]:
+    """``[metrics, resamples]`` means of what was measured in draws of seeds and images, both with replacement.
+
+    A draw in which no seed has any of its images is drawn again.
 
     Args:
-        differences: ``[metrics, seeds, images]``.
+        values: ``[metrics, seeds, images]``, 0 where nothing was measured.
+        measured: ``[seeds, images]``.
         resamples: How many draws.
         seed: Seed of the generator.
     """
-    _, n_seeds, n_images = differences.shape
+    _, n_seeds, n_images = values.shape
     generator = np.random.default_rng(seed)
     step = max(1, NUMBERS_AT_ONCE // n_images)
-    parts = []
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        of_seeds, of_images = weights_of_draws(generator, count, n_seeds), weights_of_draws(generator, count, n_images)
-        parts.append(np.stack([np.einsum("bi,bi->b", of_seeds @ one, of_images) for one in differences]))
+    parts: list[NDArray[np.float64]] = []
+    left = resamples
+    while left:
+        size = min(step, left)
+        of_seeds, of_images = weights_of_draws(generator, size, n_seeds), weights_of_draws(generator, size, n_images)
+        sums = np.stack([np.einsum("bi,bi->b", of_seeds @ one, of_images) for one in values])
+        if not measured.all():  # else the weights are 1, but for rounding
+            weight = np.einsum("bi,bi->b", of_seeds @ measured.astype(np.float64), of_images)
+            sums = sums[:, weight > 0] / weight[weight > 0]
+        parts.append(sums)
+        left -= sums.shape[1]
     return np.concatenate(parts, axis=1)
 
 
@@ -165,25 +163,34 @@ def _error_of_mean(values: NDArray[np.float64]) -> tuple[float, float]:
     """Standard error of the mean of ``[seeds, images]``, and its degrees of freedom."""
     n_seeds, n_images = values.shape
     of_seeds, of_images, mean = values.mean(axis=1), values.mean(axis=0), values.mean()
-    rest = values - of_seeds[:, None] - of_images + mean
-    free = {"seeds": n_seeds - 1, "images": n_images - 1, "rest": (n_seeds - 1) * (n_images - 1)}
-    squares = {
-        "seeds": n_images * float(((of_seeds - mean) ** 2).sum()) / free["seeds"],
-        "images": n_seeds * float(((of_images - mean) ** 2).sum()) / free["images"],
-        "rest": float((rest**2).sum()) / free["rest"],
-    }
-    of_trainings = max(squares["seeds"], squares["rest"])
-    beyond = max(squares["images"] - squares["rest"], 0.0)
-    total = of_trainings + beyond
+    residual = values - of_seeds[:, None] - of_images + mean
+    free_seeds, free_images, free_rest = n_seeds - 1, n_images - 1, (n_seeds - 1) * (n_images - 1)
+    seeds = n_images * float(((of_seeds - mean) ** 2).sum()) / free_seeds
+    images = n_seeds * float(((of_images - mean) ** 2).sum()) / free_images
+    rest = float((residual**2).sum()) / free_rest
+    beyond = images**2 / free_images + rest**2 / free_rest
+    return _satterthwaite(max(seeds, rest), max(images - rest, 0.0), beyond, n_seeds * n_images, free_seeds)
+
+
+def _satterthwaite(trainings: float, beyond: float, unsure: float, number: int, free: int) -> tuple[float, float]:
+    """Standard error of a mean of so many numbers, and its degrees of freedom, at least those of the seeds.
+
+    Args:
+        trainings: What trainings vary, as a mean square.
+        beyond: What images vary beyond that.
+        unsure: How unsure that is: the squares of its mean squares over their degrees of freedom.
+        number: Numbers of which it is the mean.
+        free: Degrees of freedom of the seeds.
+    """
+    total = trainings + beyond
     if total == 0:
-        return 0.0, float(free["seeds"])
-    unsure = of_trainings**2 / free["seeds"]
-    if beyond > 0:
-        unsure += squares["images"] ** 2 / free["images"] + squares["rest"] ** 2 / free["rest"]
-    return (total / (n_seeds * n_images)) ** 0.5, max(total**2 / unsure, float(free["seeds"]))
+        return 0.0, float(free)
+    of_trainings = trainings**2 / free
+    unsure = of_trainings + unsure if beyond > 0 else of_trainings
+    return (total / number) ** 0.5, max(total**2 / unsure, float(free))
 
 
-# --- where seeds lack items ----------------------------------------------------------------------------------
+# --- where seeds lack images ---------------------------------------------------------------------------------
 
 
 class Components(NamedTuple):
@@ -192,34 +199,6 @@ class Components(NamedTuple):
     seeds: float
     items: float
     rest: float
-
-
-def partly_crossed_differences(
-    differences: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> list[CrossedDifference]:
-    """The mean difference of each metric, with its intervals over seeds and items, where seeds lack items.
-
-    With N measured differences, N_s of seed s and N_i of item i, the variance of their mean is estimated as
-    ``max(var_seeds, 0) sum(N_s^2) / N^2 + max(var_items, 0) sum(N_i^2) / N^2 + var_rest / N``. If every seed has every
-    item this, its degrees of freedom and the result are those of ``crossed_differences``. If no two seeds share an
-    item, and all have equally many, it is the t test of the seeds' means, as for any nested sample.
-
-    Args:
-        differences: ``[metrics, seeds, items]`` one run minus the other run of the same seed on the same item; NaN
-            where the item is not of the seed's test part, the same for all metrics. Every seed has two items or more,
-            and every item a seed.
-        confidence: Coverage of both intervals, in (0, 1).
-        resamples: Draws of the bootstrap, at least 1.
-        seed: Seed of the draws, at least 0.
-
-    Returns:
-        One for each metric; ``images`` is the number of items of the pool that any seed has.
-    """
-    measured = ~np.isnan(differences[0])
-    if measured.all():
-        return crossed_differences(differences, confidence, resamples, seed)
-    drawn = partly_crossed_bootstrap(np.nan_to_num(differences), measured, resamples, seed)
-    return _summaries(differences, [_partly_crossed_error(one, measured) for one in differences], drawn, confidence)
 
 
 def variance_components(values: NDArray[np.float64], measured: NDArray[np.bool_]) -> Components:
@@ -259,37 +238,8 @@ def _partly_crossed_error(values: NDArray[np.float64], measured: NDArray[np.bool
     found = variance_components(values, measured)
     rest = max(found.rest, 0.0)
     # In the unit of a mean square, as without missing items, so that both agree where nothing is missing.
-    of_trainings = rest + max(found.seeds, 0.0) * float((of_seed**2).sum()) / number
+    trainings = rest + max(found.seeds, 0.0) * float((of_seed**2).sum()) / number
     beyond = max(found.items, 0.0) * float((of_item**2).sum()) / number
-    free = len(of_seed) - 1
-    total = of_trainings + beyond
-    if total == 0:
-        return 0.0, float(free)
-    unsure = of_trainings**2 / free
-    if beyond > 0:
-        unsure += (beyond + rest) ** 2 / (len(of_item) - 1) + rest**2 / max(1, number - len(of_seed) - len(of_item) + 1)
-    return (total / number) ** 0.5, max(total**2 / unsure, float(free))
-
-
-def partly_crossed_bootstrap(
-    values: NDArray[np.float64], measured: NDArray[np.bool_], resamples: int, seed: int
-) -> NDArray[np.float64]:
-    """``[metrics, resamples]`` means of what was measured in draws of seeds and items, both with replacement.
-
-    A draw in which no seed has any of its items is drawn again.
-    """
-    _, n_seeds, n_items = values.shape
-    generator = np.random.default_rng(seed)
-    step = max(1, NUMBERS_AT_ONCE // n_items)
-    counts = measured.astype(np.float64)
-    parts: list[NDArray[np.float64]] = []
-    left = resamples
-    while left:
-        size = min(step, left)
-        of_seeds, of_items = weights_of_draws(generator, size, n_seeds), weights_of_draws(generator, size, n_items)
-        weight = np.einsum("bi,bi->b", of_seeds @ counts, of_items)
-        kept = weight > 0
-        sums = np.stack([np.einsum("bi,bi->b", of_seeds @ one, of_items) for one in values])
-        parts.append(sums[:, kept] / weight[kept])
-        left -= int(kept.sum())
-    return np.concatenate(parts, axis=1)
+    free_rest = max(1, number - len(of_seed) - len(of_item) + 1)
+    unsure = (beyond + rest) ** 2 / (len(of_item) - 1) + rest**2 / free_rest
+    return _satterthwaite(trainings, beyond, unsure, number, len(of_seed) - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -196,7 +197,6 @@ class Evaluator:
 
     def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> list[_Number]:
         """Every number of one direction."""
-        n_gallery = matrix.shape[1 if side == "i2t" else 0]
         own_phis = {name: relevance.phi for name, relevance in known.relevance.items()}
         asp = AspReader(own_phis, side, self.asp_ties) if own_phis and self.asp_ties else None
         plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
@@ -236,7 +236,7 @@ class Evaluator:
             numbers.append(self._mean(key_of("R-P", side), (category.r_precision, category.n_relevant == 0)))
         for name, positives in self._positives.items():
             numbers += self._of_positives(ranking, positives, name)
-        return numbers + (self._hubs(ranking, n_gallery) if self.hubness else [])
+        return numbers + (self._hubs(ranking) if self.hubness else [])
 
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """A mean over queries of which some may have nothing to find."""
@@ -265,47 +265,38 @@ class Evaluator:
             yield self._mean(key_of(metric, ranking.direction), hits.scores(values, "skip"), "skip")
 
     def _ncs(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
+        of_formula: dict[Any, tuple[Any, str, Sequence[Any]]] = {
+            "released": (released_ncs, "discount", self.discounts),
+            "paper": (paper_ncs, "m", self.ncs_ms),
+        }
         for formula in self.formulas:
-            variants: tuple[Any, ...] = self.discounts if formula == "released" else self.ncs_ms
-            for variant in variants:
-                for kept in self.ground_truth:
-                    given = ranking, relevance, self.ks, kept == "kept"
-                    if formula == "released":
-                        found = released_ncs(*given, variant)
-                        named: dict[str, Any] = {"discount": variant or ""}
-                    else:
-                        found = paper_ncs(*given, variant)
-                        named = {"m": variant or 0}
-                    for k, scores in found.items():
-                        key = key_of(f"N@{k}", ranking.direction, formula=formula, ground_truth=kept, phi=phi, **named)
-                        yield self._mean(key, scores)
+            compute, name, variants = of_formula[formula]
+            for variant, kept in itertools.product(variants, self.ground_truth):
+                named: dict[str, Any] = {"formula": formula, "ground_truth": kept, "phi": phi}
+                named |= {name: variant} if variant else {}
+                for k, scores in compute(ranking, relevance, self.ks, kept == "kept", variant).items():
+                    yield self._mean(key_of(f"N@{k}", ranking.direction, **named), scores)
 
     def _semantic_recall(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
-        kinds = [("hard", str(style)) for style in self.styles] if "hard" in self.weightings else []
+        if not self.ms:
+            return
+        side, deepest = ranking.direction, max(self.ms)
+        kinds = [("hard", str(style)) for style in self.styles if "hard" in self.weightings]
         kinds += [("soft", "")] if "soft" in self.weightings else []  # style means nothing to soft weights
-        deepest_first = sorted(set(self.ms), reverse=True)  # so that lists are made once, for the largest m
-        for formula in self.formulas:
-            for kept in self.ground_truth:
-                found = {
-                    (m, *kind): semantic_recall_scores(
-                        ranking, relevance, self.ks, m, kept == "kept", str(formula), kind[1] or "recall", kind[0]
-                    )
-                    for m in deepest_first
-                    for kind in kinds
-                }
-                for m in self.ms:
-                    for weighting, style in kinds:
-                        for k, scores in found[m, weighting, style].items():
-                            key = key_of(
-                                f"SR@{k}", ranking.direction, formula=formula, ground_truth=kept, m=m, style=style,
-                                weighting=weighting, phi=phi,
-                            )  # fmt: skip
-                            yield self._mean(key, scores)
+        if "paper" in self.formulas:  # lists are made once, for the largest m
+            relevance.ideal(side, deepest)
+        if "released" in self.formulas:
+            relevance.neighbours(deepest, keep_ground_truth=True)
+        for formula, kept, m, (weighting, style) in itertools.product(self.formulas, self.ground_truth, self.ms, kinds):
+            given = ranking, relevance, self.ks, m, kept == "kept", str(formula), style or "recall", weighting
+            named = {"formula": formula, "ground_truth": kept, "m": m, "style": style, "weighting": weighting}
+            for k, scores in semantic_recall_scores(*given).items():
+                yield self._mean(key_of(f"SR@{k}", side, **named, phi=phi), scores)
 
-    def _hubs(self, ranking: Ranking, n_gallery: int) -> list[_Number]:
+    def _hubs(self, ranking: Ranking) -> list[_Number]:
         numbers: list[_Number] = []
         for k in self.hub_ks:
-            hubs = hubness_of_ranking(ranking.items, n_gallery, k)
+            hubs = hubness_of_ranking(ranking.items, ranking.n_gallery, k)
             of = {**hubs.shares, "max": hubs.maximum, "skewness": hubs.skewness, "Gini": hubs.gini}
             for statistic, value in of.items():
                 metric = f"hubs {statistic}" if k == 1 else f"hubs {statistic}@{k}"

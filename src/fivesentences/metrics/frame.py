@@ -113,7 +113,8 @@ def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
         return MetricFrame(tidy)
     names = [parse_metric(name) for name in tidy.metric]
     tidy["k"] = [name.cutoff or 0 for name in names]
-    tidy["metric"] = [_row_name(metric, name.cutoff) for metric, name in zip(tidy.metric, names, strict=True)]
+    # All cut-offs of a metric stand in one row: ``R@k`` of ``R@5``.
+    tidy["metric"] = [f"{one.removesuffix(str(k))}k" if k else one for one, k in zip(tidy.metric, tidy.k, strict=True)]
     tidy["direction"] = tidy.direction.replace("", BOTH)
     tidy["m"] = tidy.m.replace(0, "").astype(str)
     if not (tidy.weighting == "soft").any():
@@ -151,8 +152,3 @@ def frames_of_queries(
 def table_of_queries(queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]) -> pd.DataFrame:
     """The tables of ``frames_of_queries`` as one."""
     return pd.concat(frames_of_queries(queries, scored), ignore_index=True)
-
-
-def _row_name(metric: str, cutoff: int | None) -> str:
-    """``R@k`` of ``R@5``: all cut-offs of a metric stand in one row."""
-    return metric if cutoff is None else f"{metric.removesuffix(str(cutoff))}k"

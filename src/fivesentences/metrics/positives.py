@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
 from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
-from fivesentences.metrics.ranking import best_first, blocks_of_queries
+from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
+from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
 
 

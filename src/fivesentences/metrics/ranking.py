@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fivesentences.machine import threads
 from fivesentences.retrieval.arguments import Direction
+from fivesentences.retrieval.blocks import best_first, whole_order
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics.references import References
 
@@ -94,51 +95,6 @@ class QueryBlock:
     def order(self) -> NDArray[np.int64]:
         """``[queries of the part, gallery]`` items, best first, equal ones by index."""
         return whole_order(self.scores)
-
-
-def whole_order(scores: NDArray) -> NDArray[np.int64]:
-    """Indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
-    return np.argsort(-scores, axis=1, kind="stable")
-
-
-def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
-    """Indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
-
-    Args:
-        scores: ``[rows, items]``; minus infinity is allowed.
-        depth: How many; all items if there are fewer.
-
-    Returns:
-        ``[rows, min(depth, items)]``.
-    """
-    n_rows, n_items = scores.shape
-    if 4 * depth >= n_items:
-        return whole_order(scores)[:, :depth]
-    # Selection in numpy becomes twenty times slower where most scores are equal, as in a phi with many zeros, so it
-    # only sees maxima of groups: at least `depth` scores reach the depth-th largest of these.
-    n_groups = min(n_items, max(64, 4 * depth))
-    whole = n_items // n_groups * n_groups
-    maxima = scores[:, :whole].reshape(n_rows, -1, n_groups).max(axis=1)
-    np.maximum(maxima[:, : n_items - whole], scores[:, whole:], out=maxima[:, : n_items - whole])
-    bound = np.partition(maxima, n_groups - depth, axis=1)[:, n_groups - depth, None]
-    candidate = scores >= bound
-    often = np.count_nonzero(candidate, axis=1)
-    crowded = np.flatnonzero(often > 2 * depth)
-    if len(crowded):  # mostly scores equal to the bound: of these only the ones with the lowest index
-        above, equal = scores[crowded] > bound[crowded], candidate[crowded]
-        equal ^= above
-        missing = depth - np.count_nonzero(above, axis=1)
-        early = np.cumsum(equal, axis=1, dtype=np.int32) <= missing[:, None]
-        candidate[crowded] = above | (equal & early)
-        often[crowded] = np.count_nonzero(candidate[crowded], axis=1)
-    row, item = np.divmod(np.flatnonzero(candidate), n_items)
-    # The candidates of a row, by index, and then minus infinity: a stable sort leaves the padding at the end.
-    place = np.arange(len(row)) - np.repeat(np.cumsum(often) - often, often)
-    values = np.full((n_rows, int(often.max())), -np.inf, dtype=scores.dtype)
-    items = np.zeros(values.shape, dtype=np.int64)
-    values[row, place], items[row, place] = scores[row, item], item
-    in_order = np.argsort(-values, axis=1, kind="stable")[:, :depth]
-    return np.take_along_axis(items, in_order, axis=1)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, parts, rank
+from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, depth_needed, in_threads, parts, rank
 from fivesentences.retrieval.arguments import Direction
+from fivesentences.retrieval.blocks import best_first
 from fivesentences.semantics.references import References, ranges
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.retrieval.arguments import checked_count, checked_direction
-from fivesentences.retrieval.blocks import blocks_of_columns, blocks_of_rows, largest_of_rows
+from fivesentences.retrieval.blocks import best_first, blocks_of_columns, blocks_of_rows
 from fivesentences.retrieval.gallery import Similarity, checked_similarity
 
 
@@ -56,18 +56,10 @@ def hubness(similarity: Similarity, direction: str = "i2t", k: int = 1) -> Hubne
     matrix = checked_similarity(similarity)
     k = checked_count("k", k)
     n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
-    depth = min(k, n_gallery)
     counts = np.zeros(n_gallery, dtype=np.int64)
     for _, block in blocks_of_rows(matrix, dtype=None) if side == "i2t" else blocks_of_columns(matrix):
-        if k == 1:
-            counts += np.bincount(block.argmax(axis=1), minlength=n_gallery)
-            continue
-        bound = largest_of_rows(block, depth)[-1][:, None]
-        above, equal = block > bound, block == bound
-        left = depth - np.count_nonzero(above, axis=1)  # places for scores equal to the last one
-        tied = np.flatnonzero(np.count_nonzero(equal, axis=1) > left)
-        equal[tied] &= np.cumsum(equal[tied], axis=1, dtype=np.int32) <= left[tied, None]
-        counts += np.count_nonzero(above | equal, axis=0)
+        first = block.argmax(axis=1) if k == 1 else best_first(block, k)
+        counts += np.bincount(first.ravel(), minlength=n_gallery)
     return _hubness_of_counts(counts, k, n_queries)
 
 

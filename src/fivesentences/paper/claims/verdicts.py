@@ -23,7 +23,7 @@ from scipy.special import ndtr, stdtr
 
 from fivesentences.metrics.crossed import (
     CrossedDifference,
-    partly_crossed_differences,
+    crossed_differences,
     weights_of_draws,
     with_intervals,
 )
@@ -163,7 +163,7 @@ def over_seeds_and_queries(values: NDArray[np.float64], resamples: int = RESAMPL
         known = values[0][~np.isnan(values[0])]
         # What would have been seen is left out: it depends on how much training differs, which one seed cannot tell.
         return replace(_t(known, "queries"), seeds=1, queries=len(known), detectable=None)
-    (found,) = partly_crossed_differences(values[None], 1 - LEVEL, resamples)
+    (found,) = crossed_differences(values[None], 1 - LEVEL, resamples)
     effect = replace(_effect(found, "seeds and queries"), seeds=found.seeds, queries=found.images)
     return replace(effect, bootstrap_low=found.bootstrap_low, bootstrap_high=found.bootstrap_high)
 
