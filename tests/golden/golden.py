@@ -28,11 +28,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
+from fivesentences.documents import read_yaml
 from fivesentences.machine import cpu_kind
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.plan.plan import Plan, plan_of, scale_of
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parents[1] / "config"
@@ -95,7 +94,8 @@ def _digests(file: str, table: pd.DataFrame, runs: Iterable[str]) -> Iterator[Li
 @cache
 def plan_named(scale: str, results: Path = Path("results")) -> Plan:
     """The plan of a scale of ``config/``: tests share it, since the papers' takes seconds."""
-    return plan_of(read(Scale, CONFIG / f"{scale}.yaml"), CONFIG, places=Places(results))
+    path = CONFIG / f"{scale}.yaml"
+    return plan_of(scale_of(read_yaml(path), path), CONFIG, places=Places(results))
 
 
 def golden_file(name: str) -> Path:

@@ -25,8 +25,8 @@ def report(
 ) -> None:
     """Write the tables and figures of a scale again, from results that `dvc pull` fetched.
 
-    It needs no GPU, no training, no downloads and no Snakemake. What shows
-    photographs that are not here stays as it was fetched, and so do the pages.
+    It needs no GPU, no training, no downloads and no Snakemake. What is made of numbers
+    or photographs that are not here stays as it was fetched, and so do the pages.
     --check compares the SHA-256 of numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
@@ -52,10 +52,10 @@ def report(
         numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
         pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.photographs_of(pictured)
-        if absent := [path for path in numbers if not path.exists()]:
-            raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
-        if any(not path.exists() for path in archives):
-            said.append(f"kept as fetched, since its photographs are not here: {exhibit}")
+        if absent := [path for path in (*numbers, *archives) if not path.exists()]:
+            if absent[0] in numbers and not made.exists():
+                raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
+            said.append(f"kept as fetched, since {absent[0]} is not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         study, _, own_name = exhibit.partition("/")
