@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score
 from sklearn.metrics.pairwise import cosine_similarity as cosine_of_sklearn
+from sklearn.neighbors import KNeighborsClassifier
 
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.corpus.divisions import write_division
@@ -20,8 +21,10 @@ from fivesentences.evaluation.categories import (
     TABLES,
     cosine_similarity,
     evaluate_subspace_runs,
+    projected,
     read_subspace_table,
     subspace_scores,
+    write_projection,
 )
 from fivesentences.models.subspaces.specs import CCA, TripletNetwork
 from fivesentences.study.runs import PlacedRun, SubspaceRun
@@ -154,3 +157,31 @@ def test_what_training_recorded_is_gathered_with_empty_fields_as_missing(job):
     only_closed = evaluated(job, slice(2, None))
     assert [len(only_closed[name]) for name in ("histories", "category_margins")] == [0, 0]
     assert only_closed["histories"].dtypes.equals(history.dtypes)
+
+
+# --- on a plane ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_neighbours_in_the_plane_are_of_one_category_and_lengths_do_not_count():
+    categories, draw = np.arange(60) % 3, np.random.default_rng(0)
+    images = 10 * np.eye(3)[categories] + draw.normal(size=(60, 3))
+    places = projected(images)
+    nearest = KNeighborsClassifier(5).fit(places[::2], categories[::2])
+    assert nearest.score(places[1::2], categories[1::2]) == 1
+    stretched = images * 2.0 ** draw.integers(-3, 4, size=(60, 1))
+    np.testing.assert_array_equal(projected(stretched), places)
+    assert not np.array_equal(projected(draw.permuted(images, axis=1)), places)
+
+
+@pytest.mark.slow
+def test_the_file_has_the_image_and_the_text_of_every_test_document(job):
+    folder, placed = job
+    write_projection(placed[2], documents=folder / "made.parquet", selection="last", out=folder / "p.parquet")
+    found, test = pd.read_parquet(folder / "p.parquet"), np.sort(np.random.default_rng(0).permutation(250)[130:])
+    assert found.columns.tolist() == ["document", "category", "modality", "x", "y"]
+    assert found["document"].tolist() == [f"d{place}" for place in test] * 2
+    assert found["category"].tolist() == NAMES[test].tolist() * 2
+    assert found["modality"].tolist() == ["image"] * 120 + ["text"] * 120
+    vectors = np.concatenate([IMAGES[test], TEXTS[test]]).astype(np.float32)
+    np.testing.assert_array_equal(found[["x", "y"]], projected(vectors))  # again

@@ -21,7 +21,7 @@ from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_tabl
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.runs import PlacedRun
 
 CHANCE = "mAP by chance"
 # Where each metric ends the ranking, and what it divides the sum of precisions by.
@@ -125,11 +125,6 @@ def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) 
     return SubspaceScores(values, average_precision)
 
 
-def selections_of(run: SubspaceRun) -> tuple[Selection, ...]:
-    """Return the epochs of which a run has vectors: a method without epochs has only the last."""
-    return SELECTIONS if run.method.iterative else ("last",)
-
-
 def read_vectors(
     run: PlacedRun, selection: Selection, documents: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -217,7 +212,8 @@ def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, p
     sizes = {"train": len(parts.train), "validation": len(parts.validation), "test": len(parts.test)}
     sizes["categories"] = len(set(categories))
     values, queries = [], []
-    for selection in selections_of(placed.run):
+    # A method without epochs has only the last one.
+    for selection in SELECTIONS if placed.run.method.iterative else SELECTIONS[-1:]:
         found = subspace_scores(*read_vectors(placed, selection, len(ids)), categories)
         lines = [(selection, metric, direction, value) for (metric, direction), value in found.values.items()]
         values.append(pd.DataFrame(lines, columns=list(VALUES)).assign(**sizes))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import metric_of
 from fivesentences.errors import Argument, InputError
-from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
-from fivesentences.metrics import Evaluation, Evaluator, QueryValues
+from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, protocol_named
+from fivesentences.metrics import Evaluation, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
 from fivesentences.metrics.frame import MetricFrame, stated_once
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
@@ -81,16 +80,13 @@ def compare(
     checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
-    other = replace(whole.with_similarity(b, name="b"), phis={})  # of phi, the parts of a are read for both
+    scorer = ProtocolScorer(whole, protocol, ks=ks, ms=ms, asp_ties=asp_ties if asp else ())
     found: list[dict[Key, list[NDArray[np.float64]]]] = [{}, {}]
-    clusters, sizes = [], []
-    for images in parts_of(chosen, whole.n_images):
-        evaluator = Evaluator(ks=ks, ms=ms, asp_ties=asp_ties if asp else ())
-        first = whole.part(images)
-        sizes.append(first.shape)
-        clusters.append(images.start + np.concatenate([np.arange(first.n_images), first.image_of_caption]))
-        second = replace(first, similarity=other.part(images).similarity)
-        for values, gallery in zip(found, (first, second), strict=True):
+    for values, similarity in zip(found, (whole, whole.with_similarity(b, name="b")), strict=True):
+        clusters, sizes = [], []
+        for gallery, (images, _, evaluator) in zip(scorer.galleries(similarity), scorer.parts, strict=True):
+            sizes.append(gallery.shape)
+            clusters.append(images.start + np.concatenate([np.arange(gallery.n_images), gallery.image_of_caption]))
             rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images)
             for key, row in rows.items():
                 named = dict(zip(ALL_KEYS, key, strict=True))

@@ -36,7 +36,6 @@ FORMAT = "fivesentences.disagreements 1"
 FORMAT_OF_RETRIEVALS = "fivesentences.retrievals 1"
 CLOSE = 50.0  # NCS in percent
 MUCH = 10.0  # points of NCS
-OUTCOMES = ("neither", "both")  # of two models finds an own item among the first k
 # In the order in which queries are listed; each contrast has a criterion of its own behind these.
 MISSED, FOUND, EQUAL, NCS, RANK, CONTRAST, RANDOM = (
     *("missed_but_close", "found_but_far", "equal_by_recall", "models_by_ncs", "models_by_rank", "contrast"),
@@ -358,11 +357,10 @@ def compare_retrievals(
         shown = ("own", "image_id", "caption" if direction == "i2t" else "filename")
         difference = second.ncs - first.ncs
         equal = (first.own_items == second.own_items).all(axis=1)
-        of_outcomes = zip(
-            OUTCOMES, ((first.found == 0) & (second.found == 0), (first.found > 0) & (second.found > 0)), strict=True
-        )
+        # Of two models, how many find an own item among the first k.
+        outcomes = {"neither": (first.found == 0) & (second.found == 0), "both": (first.found > 0) & (second.found > 0)}
         counts[direction] = {}
-        for outcome, has_outcome in of_outcomes:
+        for outcome, has_outcome in outcomes.items():
             among = has_outcome & equal
             counts[direction][outcome] = {
                 "queries": int(np.count_nonzero(has_outcome)),

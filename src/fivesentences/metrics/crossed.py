@@ -103,7 +103,8 @@ def crossed_differences(
     for one, (low, high) in zip(differences, ends, strict=True):
         error, degrees = _error_of_mean(one) if measured.all() else _partly_crossed_error(one, measured)
         spread = float(np.nanmean(one, axis=1).std(ddof=1))
-        known = CrossedDifference(float(np.nanmean(one)), *one.shape, error, degrees, spread=spread)
+        n_seeds, n_images = one.shape
+        known = CrossedDifference(float(np.nanmean(one)), n_seeds, n_images, error, degrees, spread=spread)
         found.append(with_intervals(replace(known, bootstrap_low=low, bootstrap_high=high), confidence))
     return found
 
