@@ -122,7 +122,7 @@ class Exports:
                     if model == models[0]:
                         write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
                         for phi in whole.phis if self.trec_grades else ():
-                            write_graded_qrels(self.trec / f"{side}.{phi}.qrels", scorer, side, *ids, phi)
+                            write_graded_qrels(self.trec / f"{side}.{phi}.qrels", scorer, side, *ids, phi=phi)
                     path = self.trec / f"{_prefixes(models)[model]}{side}.run"
                     write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
 

@@ -132,6 +132,7 @@ def write_graded_qrels(
     direction: Direction,
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
+    *,
     phi: str,
 ) -> None:
     """Write phi of a query and each item of its gallery as a grade from 1 to ``GRADES``; pairs of grade 0 are left out.

@@ -85,8 +85,8 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
     for contrast in made:
         a, b = contrast.runs
         asked = [a, b, *(getattr(row, "selection", None) for row in (contrast.a, contrast.b))]
-        same = (one for one in found["contrasts"] if [one.get(key) for key in KEYS] == asked)
-        if (one := next(same, None)) is None:
+        one = next((known for known in found["contrasts"] if [known.get(key) for key in KEYS] == asked), None)
+        if one is None:
             what = f"the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it"
             raise InputError(what, where=numbers[0], cure="make it again")
         metrics = one["metrics"]
