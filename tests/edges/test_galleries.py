@@ -199,7 +199,7 @@ CASES = [
     refused("evaluate complex32.pt", "complex32.pt is torch.complex32", "give float32"),
     refused("evaluate meta.pt", "meta.pt", "has no values"),
     refused("evaluate nested.pt", "nested.pt"),
-    refused("evaluate scalar.pt", "scalar.pt holds float32 of shape []"),
+    refused("evaluate scalar.pt", "scalar.pt is float32 of shape []"),
     refused("evaluate several.pt", "several.pt holds 2 arrays (dev, test); name one, such as several.pt:dev"),
     right("evaluate several.pt:test", "20 images"),
     refused("evaluate checkpoint.pt", "checkpoint.pt holds no tensor but dict of model, epoch"),
