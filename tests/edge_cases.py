@@ -21,7 +21,7 @@ import pytest
 
 from fivesentences.errors import InputError
 
-SECONDS = 60  # that a case may take; most take milliseconds, but imports on a busy machine many seconds
+SECONDS = 20  # that a case may take; most take milliseconds
 BYTES = 6 << 30  # of address space that a case may add
 LONGEST = 700  # characters of a refusal
 NEVER = ("Traceback", "allow_pickle", "weights_only", "instance of", "object at 0x", "site-packages", "\x1b")

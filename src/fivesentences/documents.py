@@ -8,6 +8,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +253,7 @@ def read_yaml(path: Path | str) -> Any:
     """
     text = text_of(read_bytes(path, LARGEST_YAML), path)
     try:
-        content = yaml.load(text, _Loader)
+        content = _loaded(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = f"line {mark.line + 1}" if mark is not None else "the file"
@@ -273,10 +274,6 @@ class _Loader(yaml.SafeLoader):
 
     def __init__(self, text: str):
         super().__init__(text)
-        # A tenth of the time, in every job of a workflow; but libyaml calls half of a surrogate pair otherwise.
-        if yaml.__with_libyaml__ and "\\" not in text:
-            fast: Any = yaml.CSafeLoader(text)
-            vars(self).update(check_event=fast.check_event, peek_event=fast.peek_event, get_event=fast.get_event)
         self._sizes: dict[int, int] = {}  # of nodes, with their aliases replaced, by identity
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -303,3 +300,19 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
             keys.add(name)
         return found
+
+
+class _FastLoader(_Loader):
+    """The same with the events of libyaml, in a tenth of the time."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        fast: Any = yaml.CSafeLoader(text)
+        vars(self).update(check_event=fast.check_event, peek_event=fast.peek_event, get_event=fast.get_event)
+
+
+def _loaded(text: str) -> Any:
+    if yaml.__with_libyaml__:
+        with suppress(yaml.YAMLError):
+            return yaml.load(text, _FastLoader)
+    return yaml.load(text, _Loader)  # which says better where text is not YAML

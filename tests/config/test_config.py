@@ -180,7 +180,7 @@ def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() ->
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"a: [1", "line [12]"),
+        (b"a: [1", "line 1"),
         (b"a: \xff", r"byte 3 \(line 1\) is not UTF-8"),
         (None, "there is no such file"),
     ],
