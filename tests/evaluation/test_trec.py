@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from fivesentences.evaluation import protocols
 from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
-from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_graded_qrels, write_qrels, write_run
+from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_qrels, write_run
 from fivesentences.metrics import ndcg
 from fivesentences.retrieval import Gallery
 
@@ -57,7 +57,7 @@ def test_ndcg_by_grades_of_phi_equals_ours(tmp_path, side):
     scorer = ProtocolScorer(Gallery.of(similarity, PAIRING, {"mine": phi}))
     _, run = measured(tmp_path, scorer, similarity, side)
     ids = trec_ids(None, scorer.whole.n_images, "i"), trec_ids(None, scorer.whole.n_captions, "c")
-    write_graded_qrels(tmp_path / "g.qrels", scorer, side, *ids, phi="mine")
+    write_qrels(tmp_path / "g.qrels", scorer, side, *ids, phi="mine")
     qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "g.qrels")))
     assert {line.relevance for line in qrels} == {200, 400, 600, 800, 1000}
     found = ir_measures.calc_aggregate([ir_measures.nDCG @ 5], qrels, run)[ir_measures.nDCG @ 5]

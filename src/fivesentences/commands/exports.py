@@ -19,7 +19,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
-from fivesentences.evaluation.trec import trec_ids, write_graded_qrels, write_qrels, write_run
+from fivesentences.evaluation.trec import trec_ids, write_qrels, write_run
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
@@ -120,9 +120,9 @@ class Exports:
             with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
                 for side in (side for side in DIRECTIONS if side in sides):
                     if model == models[0]:
-                        write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
-                        for phi in whole.phis if self.trec_grades else ():
-                            write_graded_qrels(self.trec / f"{side}.{phi}.qrels", scorer, side, *ids, phi=phi)
+                        for phi in (None, *(whole.phis if self.trec_grades else ())):
+                            name = f"{side}.qrels" if phi is None else f"{side}.{phi}.qrels"
+                            write_qrels(self.trec / name, scorer, side, ids[0], ids[1], phi)
                     path = self.trec / f"{_prefixes(models)[model]}{side}.run"
                     write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
 

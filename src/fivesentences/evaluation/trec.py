@@ -102,60 +102,38 @@ def write_run(
 
 
 def write_qrels(
-    path: Path | str, scorer: ProtocolScorer, direction: Direction, image_ids: Sequence[str], caption_ids: Sequence[str]
-) -> None:
-    """Write which items of its gallery are each query's own, for every query that the protocol scores.
-
-    Args:
-        path: The file.
-        scorer: Images, captions and protocol.
-        direction: Side of the queries.
-        image_ids: ``[images]`` names, as ``trec_ids`` returns them.
-        caption_ids: ``[captions]`` names.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    owner = scorer.whole.image_of_caption
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for _, captions in _indices(scorer):
-            if direction == "t2i":
-                file.writelines(f"{caption_ids[at]} 0 {image_ids[owner[at]]} 1\n" for at in captions)
-            else:
-                by_image = captions[np.argsort(owner[captions], kind="stable")]
-                file.writelines(f"{image_ids[owner[at]]} 0 {caption_ids[at]} 1\n" for at in by_image)
-
-
-def write_graded_qrels(
     path: Path | str,
     scorer: ProtocolScorer,
     direction: Direction,
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
-    *,
-    phi: str,
+    phi: str | None = None,
 ) -> None:
-    """Write phi of a query and each item of its gallery as a grade from 1 to ``GRADES``; pairs of grade 0 are left out.
+    """Write which items of its gallery are each query's own, or their phi, for every query that the protocol scores.
 
-    Grades of TREC are whole numbers, so they are phi of the pair in parts of the largest phi of the matrix. nDCG with
-    linear gains is then ours but for this rounding.
+    Grades of TREC are whole numbers, so a pair's phi is written in ``GRADES`` parts of the largest phi of the matrix,
+    and a pair of grade 0 not at all. nDCG with linear gains is ours but for this rounding.
 
     Args:
         path: The file.
-        scorer: Images, captions, phi and protocol.
+        scorer: Images, captions and protocol, and phi matrices.
         direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
-        phi: Name of the matrix.
+        phi: Name of a matrix, whose values are written; None: own items have grade 1.
 
     Raises:
         InputError: If the file cannot be written.
     """
-    matrix = np.asarray(scorer.whole.phis[phi])
-    largest = float(matrix.max())
+    owner = scorer.whole.image_of_caption
+    matrix = None if phi is None else np.asarray(scorer.whole.phis[phi])
+    largest = 0.0 if matrix is None else float(matrix.max())
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for images, captions in _indices(scorer):
-            grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest > 0 else 0)).astype(int)
+            if matrix is None:
+                grades = (owner[captions][:, None] == images).astype(int)
+            else:
+                grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest else 0)).astype(int)
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
             for query, row in zip(queries, grades.T if direction == "i2t" else grades, strict=True):
