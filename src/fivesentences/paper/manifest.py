@@ -68,7 +68,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     content = {
         "format": FORMAT,
         "scale": scale,
-        "git": revision(),
+        "git": revision(plan.config),
         "versions": versions(),
         "hardware": hardware(),
         "seeds": seeds_of(plan, scale),
@@ -142,12 +142,13 @@ def settings_of(scale: Scale) -> dict[str, Any]:
     return scale.model_dump(mode="json", exclude={"mirror"})
 
 
-def revision() -> dict[str, Any]:
-    """The revision of git in the working folder, and which files in it were changed; null where there is no git."""
+def revision(folder: Path) -> dict[str, Any]:
+    """The revision of git that a folder is of, and which files of it were changed; null where there is no git."""
 
     def said(*arguments: str) -> str | None:
         try:
-            done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, timeout=60)
+            command = ["git", "-C", str(folder), *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
         except (OSError, subprocess.SubprocessError):
             return None
         return done.stdout
