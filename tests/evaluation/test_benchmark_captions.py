@@ -56,7 +56,10 @@ def test_captions_are_those_of_the_published_files(mirror, protocol):
     assert (found.n_images, found.n_captions) == PROTOCOLS[protocol].split
     assert (found.image_of_caption == [row // 5 for row in range(found.n_captions)]).all()
     if protocol != "flickr8k":
-        with zipfile.ZipFile(mirror / "coco/coco_test5k.zip") as archive:
-            images = json.loads(archive.read("coco/dataset_test5k.json"))["images"]
+        path, member = {"f30k": ("flickr30k/flickr30k.zip", "flickr30k/dataset.json")}.get(
+            protocol, ("coco/coco_test5k.zip", "coco/dataset_test5k.json")
+        )
+        with zipfile.ZipFile(mirror / path) as archive:
+            images = json.loads(archive.read(member))["images"]
         sentences = [one for image in images if image["split"] == "test" for one in image["sentences"][:5]]
         assert found.captions == [" ".join((one.get("raw") or " ".join(one["tokens"])).split()) for one in sentences]

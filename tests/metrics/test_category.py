@@ -16,10 +16,13 @@ from fivesentences.metrics.category import category_map, expected_average_precis
 DIRECTIONS = ("i2t", "t2i")
 
 
-def made():
-    """A similarity, and the categories of images and of captions."""
+def made(without=False):
+    """A similarity, and the categories of images and of captions; perhaps some without one."""
     rng = np.random.default_rng(3)
-    return rng.normal(size=(12, 60)), *(rng.integers(0, 4, n).tolist() for n in (12, 60))
+    similarity, images, captions = rng.normal(size=(12, 60)), *(rng.integers(0, 4, n).tolist() for n in (12, 60))
+    if without:
+        images[0] = images[4] = captions[3] = captions[8] = None
+    return similarity, images, captions
 
 
 @pytest.mark.parametrize("texts", [60, 17])  # any number of texts fits categories of their own

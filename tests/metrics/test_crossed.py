@@ -85,7 +85,7 @@ def test_the_bootstrap_draws_seeds_and_images_with_replacement_each_independentl
             means.append(np.nanmean(cells))
     assert ours.std() == pytest.approx(np.std(means), rel=0.05)
     ends = [0.025, 0.25, 0.5, 0.75, 0.975]
-    assert np.quantile(ours, ends) == pytest.approx(np.quantile(means, ends), abs=0.12)
+    assert np.quantile(ours, ends) == pytest.approx(np.quantile(means, ends), abs=0.12 if of_seed == 9 else 0.08)
     found = one(differences, resamples=20_000)
     assert (found.bootstrap_low, found.bootstrap_high) == pytest.approx(tuple(np.quantile(ours, [0.025, 0.975])))
 

@@ -1,4 +1,4 @@
-"""Metrics of lists of positives, against eccv_caption's own functions."""
+"""Metrics of lists of positives, against ir_measures and eccv_caption's own functions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ import pytest
 import scipy.sparse
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import Positives, map_at_r, r_precision_of, recall_of_positives
+from fivesentences.metrics import Evaluator, pick
+from fivesentences.metrics.positives import (
+    Positives,
+    find_hits,
+    hits_of_ranking,
+    map_at_r,
+    r_precision_of,
+    recall_of_positives,
+)
 
 IMAGES, CAPTIONS = 23, 90
+OWNERS = np.arange(CAPTIONS) % IMAGES  # which has no effect
 
 
 def given(seed):
@@ -35,6 +44,11 @@ def queries(similarity, positives, direction):
             yield query, order, own, len(own) + int(outside[query])
 
 
+def per_query(metric, similarity, positives, direction, k=1):
+    rows = Evaluator(None, OWNERS, ks=(k,), positives={"X": positives}).per_query(similarity, (direction,))
+    return pick(rows, f"X {metric}", direction)["values"]
+
+
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])
 @pytest.mark.filterwarnings("ignore")
 def test_eccv_captions_own_functions_give_the_same_numbers(direction, capsys):
@@ -50,6 +64,16 @@ def test_eccv_captions_own_functions_give_the_same_numbers(direction, capsys):
     ours = recall_of_positives(similarity, positives, (1, 5), direction)
     assert ours[1] == pytest.approx(100.0 * theirs["eccv_r1"], abs=1e-10)
     assert ours[5] == pytest.approx(100.0 * package.compute_r_at_k(ranked, wanted, 5), abs=1e-10)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_rankings_that_are_there_already_give_the_same_hits(direction):
+    similarity, positives = given(5)
+    scores = similarity if direction == "i2t" else similarity.T
+    items = np.argsort(-scores, axis=1, kind="stable")
+    mine, theirs = find_hits(similarity, positives, direction, 12), hits_of_ranking(items[:, :12], positives, direction)
+    np.testing.assert_array_equal(mine.hit, theirs.hit)
+    np.testing.assert_array_equal(mine.queries, theirs.queries)
 
 
 def test_more_positives_than_the_gallery_has_items_count_in_r():

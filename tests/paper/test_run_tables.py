@@ -141,6 +141,14 @@ def test_notes_say_what_is_missing_and_what_was_used(build, make_scale):
     assert len(table.groups) == 1
 
 
+def test_a_missing_value_names_run_and_metric(build, scale):
+    def lose(frame):
+        return frame[~((frame["metric"] == "Med r") & (frame["seed"] == 2) & frame["loss"].str.contains("triplet=5"))]
+
+    with pytest.raises(InputError, match=r"the run 'scenes/vsepp/triplet=5,.*seed=2' has no value of Med r i2t"):
+        build("knn_margin/table1", scale, lose)
+
+
 @pytest.mark.parametrize(
     "settings", [{"rows": [{"role": "flickr30k", "loss": "sum", "published": "7.7"}]}, {"also_published": ["7.7"]}]
 )

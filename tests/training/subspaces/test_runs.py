@@ -14,9 +14,12 @@ import pytest
 from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
+from fivesentences.errors import InputErrors
 from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.subspaces import run as runs_module
 from fivesentences.training.subspaces.run import outputs_of_run, train_subspaces
+from kill import killed_after
 
 METHODS = {
     "scheduled": {"method": "triplets", "loss": {"start": 0.5, "feature_share": 0.3}},
@@ -133,3 +136,26 @@ def test_a_run_is_trained_again_when_anything_it_was_made_from_changes(files, pl
     (placed.folder / "vectors.npz").write_bytes(b"damaged")
     train_subspaces([placed], **files)
     assert len(fitted) == 3
+
+
+def test_a_kill_while_outputs_are_replaced_leaves_no_finished_run(files, place, fitted):
+    runs = [place("fixed"), place("scheduled")]
+    train_subspaces(runs, **files)
+    np.save(files["image"], 2 + np.load(files["image"]) ** 2)
+    with killed_after(2, runs_module, "_write_rows"):  # one call for the first run, two for the second
+        train_subspaces(runs, **files)
+    assert (runs[0].folder / RECORD).is_file()
+    assert not (runs[1].folder / RECORD).exists()
+    before = len(fitted)
+    train_subspaces(runs, **files)
+    assert fitted[before:] == [runs[1].run.method.folder]
+
+
+def test_a_run_that_fails_does_not_stop_the_others(files, place, tmp_path, capsys):
+    broken, whole = place("fixed"), place("scheduled")
+    missing = PlacedRun(broken.run, broken.folder, tmp_path / "nowhere.csv")
+    with pytest.raises(InputErrors, match=r"nowhere\.csv"):
+        train_subspaces([missing, whole], **files, record=tmp_path / "record.json")
+    assert (whole.folder / RECORD).is_file()
+    assert not (tmp_path / "record.json").exists()
+    assert "run 1 of 2 failed" in capsys.readouterr().err
