@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drawn_texts import drawn
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
@@ -225,6 +226,16 @@ def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made):
     means = drawing.data.query("seed == 'mean'").set_index(["contrast", "metric"])["value"]
     seeds = drawing.data.query("seed != 'mean'").groupby(["contrast", "metric"])["value"].mean()
     pd.testing.assert_series_equal(means.sort_index(), seeds.sort_index(), check_names=False)
+
+
+def test_lines_of_a_figure_may_be_named_by_what_they_ask(made):
+    asked = CONTRAST | {"a": "all", "question": "Are all negatives better?"}
+    made_up = made(asked, CONTRAST | {"a": "knn3"}, figure=(("labels", "questions"),))
+    drawing = made_up.drawing("toy/f")
+    other = "kNN margin, k = 3 − hardest negative"  # it asks nothing
+    assert drawing.data["contrast"].unique().tolist() == ["Are all negatives better?", other]
+    named = {text.get_text().replace("\n", " ") for text in drawn(drawing.draw).axes[0].get_yticklabels()}
+    assert named == {"Are all negatives better?", other}
 
 
 @pytest.mark.parametrize("form", [FORMAT, FORMAT_OF_CATEGORIES])

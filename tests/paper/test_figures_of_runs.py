@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -346,6 +347,16 @@ def test_correlations_and_swapped_pairs_are_those_of_scipy_and_of_a_slow_count(e
     swapped = sum(np.prod([one[i] - one[j] for one in means]) < 0 for i, j in pairs)
     assert tuple(data.loc["PMRP", ["settings", "pairs", "swapped"]]) == (len(means[0]), len(pairs), swapped)
     assert f"PMRP {swapped}" in " ".join(drawing.notes)
+
+
+@pytest.mark.slow
+def test_runs_of_rows_that_name_their_epochs_are_ranked_where_these_are_asked_for(everything):
+    named = Counter(run.training.epochs for run in everything.plan.runs.values() if run.epochs_named)
+    epochs, count = named.most_common(1)[0]
+    columns = everything.plan.figures[AGREEMENT].columns[:2]
+    spec = everything.plan.figures[AGREEMENT].model_copy(update={"epochs": epochs, "columns": columns})
+    data = make(spec, everything.contexts[AGREEMENT], everything.numbers(AGREEMENT)).data
+    assert data[data["fraction"].isna()]["runs"].unique().tolist() == [count]
 
 
 @pytest.mark.slow

@@ -782,6 +782,8 @@ class MetricAgreementFigure(FigureSpec):
 
     kind: Literal["metric_agreement"]
     columns: list[ColumnSpec] = Field(min_length=2)
+    epochs: Count | None = None
+    """Only runs of rows that name so many; null: of rows that name none."""
 
 
 class ForestFigure(FigureSpec):
@@ -795,6 +797,8 @@ class ForestFigure(FigureSpec):
     """A panel each."""
     equivalent_within: dict[Summed, Positive] = Field(default={})
     """Half the width of a grey band around zero, in points of the metric."""
+    labels: Literal["sides", "questions"] = "sides"
+    """Of a line: both sides, or what the contrast asks."""
 
 
 class MarginsFigure(FigureSpec):

@@ -41,8 +41,9 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     study, scale = context.study, context.scale
     contrasts = contrasts_of(spec.contrasts, study, scale)
     found = measured_contrasts(contrasts, numbers, context.where(spec))
+    asks = spec.labels == "questions"
     groups = {
-        title: [(contrast_in_words(one.contrast, study), one) for one in measured]
+        title: [((asks and one.contrast.question) or contrast_in_words(one.contrast, study), one) for one in measured]
         for title, measured in groups_of(found.of, study).items()
     }
     lines: list[tuple[Any, ...]] = []
@@ -99,15 +100,17 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
     for middle, title in titles:
         across: dict[str, Any] = {"xycoords": ("figure fraction", "data"), "in_layout": False, "annotation_clip": False}
         first.annotate(title, (0.005, middle), weight="bold", fontsize=SIZE, va="center", **across)
-    canvas.text(0.005, 0.99, f"A {MINUS} B", weight="bold", fontsize=8, va="top", in_layout=False)
+    if spec.labels == "sides":
+        canvas.text(0.005, 0.99, f"A {MINUS} B", weight="bold", fontsize=8, va="top", in_layout=False)
 
 
 def _label(label: str) -> str:
     """A label in lines; one that is too long is broken before the minus sign first."""
     if len(label) <= CHARACTERS:
         return label
-    first, _, second = label.partition(f" {MINUS} ")
-    return "\n".join(wrapped(side, CHARACTERS, 3, "  ") for side in (first, f"{MINUS} {second}"))
+    first, minus, second = label.partition(f" {MINUS} ")
+    sides = (first, f"{MINUS} {second}") if minus else (first,)
+    return "\n".join(wrapped(side, CHARACTERS, 3, "  ") for side in sides)
 
 
 def _draw_panel(
@@ -130,6 +133,7 @@ def _draw_panel(
             panel.plot(found.mean, middle, **dot, markersize=4.6, zorder=4)
         panel.annotate(words, (1.04, middle), fontsize=SIZE - 0.4, **BESIDE)
     panel.spines["left"].set_visible(False)
+    panel.patch.set_visible(False)  # a title over several panels is not hidden by the second
     panel.grid(False)
     panel.margins(x=0.08)
     panel.tick_params(axis="y", length=0)

@@ -58,7 +58,7 @@ def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunS
         if labels or column.metric != "PMRP"
     }
     lines: list[tuple[Any, ...]] = []
-    for group, some in _groups(runs.values()).items():
+    for group, some in _groups(runs.values(), spec.epochs).items():
         found = {name: [results.over_directions(run.name, one) for run in some] for name, one in measures.items()}
         values = pd.DataFrame(found)
         setting = [run.model_copy(update={"seed": 0}).name for run in some]
@@ -77,13 +77,13 @@ def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunS
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def _groups(runs: Iterable[RunSpec]) -> dict[tuple[str, float | None], list[RunSpec]]:
+def _groups(runs: Iterable[RunSpec], epochs: int | None) -> dict[tuple[str, float | None], list[RunSpec]]:
     """All runs on each dataset, and those of each fraction, where there are enough.
 
-    Runs of rows that name their epochs are left out: some are too short to be anything but the beginning of a run.
+    Runs of rows that name other epochs are left out: some are too short to be anything but the beginning of a run.
     """
     found: dict[tuple[str, float | None], list[RunSpec]] = {}
-    for run in (run for run in runs if not run.epochs_named):
+    for run in (run for run in runs if (run.training.epochs if run.epochs_named else None) == epochs):
         found.setdefault((run.dataset, None), []).append(run)
         if run.captions_per_image is None:  # fewer captions of each image are other training data
             found.setdefault((run.dataset, run.fraction), []).append(run)
