@@ -33,7 +33,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A worker takes a file after the other: those with the most slow cases first, so that none is left alone with them."""
+    """Workers take files one by one: those with the most slow cases first, so that none is left alone with them."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -slow[item.path])
 
