@@ -21,7 +21,7 @@ LONGEST = 1500  # seconds that a workflow may take on a busy machine
 
 SMALL = HERE / "small.yaml"
 REHEARSAL = PROJECT / "config" / "rehearsal.yaml"
-# Of the rehearsal: what the small workflow does not submit, that is Java for SPICE and METEOR, judgements of people, and
+# Of the rehearsal: what the small workflow does not submit, that is Java for SPICE and METEOR, judgements by people and
 # category retrieval. FIVESENTENCES_SLURM_TARGETS=all submits all.
 PART = "five_sentences_table1 sched_sam_subspace"
 TARGETS = tuple(os.environ.get("FIVESENTENCES_SLURM_TARGETS", PART).split())
