@@ -45,7 +45,7 @@ def report(
     name = plan.scale.scale
     said = []
     if check:
-        if found := differences_from(read_manifest(plan.places.manifest(name)), plan.scale):
+        if found := differences_from(read_manifest(plan.places.manifest(name)), plan):
             raise InputErrors([InputError(sentence) for sentence in found])
         said.append("Files and settings are those of the manifest.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():

@@ -58,8 +58,9 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features_of, runs)}
     files = {"inputs": plan.sources(scale), "made": made, "numbers": numbers}
     found = checksums(path for paths in files.values() for path in paths)
+    named = {path: str(_in_project(path, plan.config)) for path in found}
     sums = {
-        kind: {str(path): found[path] or earlier.get(kind, {}).get(str(path)) for path in sorted(paths)}
+        kind: {named[path]: found[path] or earlier.get(kind, {}).get(named[path]) for path in sorted(paths)}
         for kind, paths in files.items()
     }
     tidy = plan.places.tidy(scale)
@@ -123,12 +124,24 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return read_formatted(path, FORMAT, CURE)
 
 
-def differences_from(manifest: Mapping[str, Any], scale: Scale) -> list[str]:
+def _in_project(path: Path, config: Path) -> Path:
+    """A file by its place in the project, since a manifest holds no path of the machine on which Snakemake worked."""
+    root = config.parent
+    return path.relative_to(root) if root.is_absolute() and path.is_relative_to(root) else path
+
+
+def _here(path: Path, config: Path) -> Path:
+    """A file of a manifest: where we are, or in the project."""
+    other = config.parent / path
+    return other if other.exists() and not path.exists() else path
+
+
+def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """Sentences on what here is not as a manifest says: settings, and files; downloads count only where they are."""
-    ours, theirs = settings_of(scale), manifest.get("settings", {})
+    ours, theirs = settings_of(plan.scale), manifest.get("settings", {})
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     for part in ("numbers", "inputs", "made"):
-        known = {Path(path): digest for path, digest in manifest.get(part, {}).items()}
+        known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
         for path, digest in checksums(known).items():
             if digest is None:
                 differing += [f"{path} is not here; fetch the results: dvc pull"] if part == "numbers" else []

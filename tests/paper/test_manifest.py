@@ -1,0 +1,26 @@
+"""A manifest can be read on another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fivesentences.documents import read_yaml
+from fivesentences.paper.manifest import differences_from, read_manifest, write_manifest
+from fivesentences.plan.plan import plan_of, scale_of
+
+
+def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_and_are_compared(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scale = root / "config" / "coco_captions.yaml"
+    plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
+    write_manifest(plan, plan.scale.scale, {}, tmp_path / "manifest.json")
+    manifest = read_manifest(tmp_path / "manifest.json")
+    named = [Path(path) for part in ("inputs", "made", "numbers") for path in manifest[part]]
+    assert Path("config/studies/five_sentences.yaml") in named and not any(path.is_absolute() for path in named)
+    other = manifest | {"inputs": manifest["inputs"] | {"config/studies/five_sentences.yaml": "0" * 64}}
+    wrong = set(differences_from(other, plan)) - set(differences_from(manifest, plan))
+    assert [str(root / "config/studies/five_sentences.yaml") in sentence for sentence in wrong] == [True]
