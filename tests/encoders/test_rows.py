@@ -92,7 +92,7 @@ def test_an_encoder_is_embedded_once_and_never_trained(tmp_path: Path) -> None:
 
 
 def snakemake(scale: Path, directory: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "Snakefile")]
+    command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "workflow/Snakefile")]
     command += ["--directory", str(directory), "--workflow-profile", "none", "--cores", "2", "--configfile", str(scale)]
     environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)

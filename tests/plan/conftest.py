@@ -58,7 +58,7 @@ def dry_run(config: Path, targets: tuple[str, ...]) -> list[Job]:
         workflow = api.workflow(
             ResourceSettings(cores=1),
             config_settings=ConfigSettings(configfiles=[config]),
-            snakefile=ROOT / "Snakefile",
+            snakefile=ROOT / "workflow/Snakefile",
             workdir=Path.cwd(),
         )
         workflow.dag(DAGSettings(targets=set(targets))).execute_workflow(executor="dryrun")

@@ -29,7 +29,7 @@ TARGETS = tuple(os.environ.get("FIVESENTENCES_SLURM_TARGETS", PART).split())
 
 def workflow(scale: Path) -> tuple[str, ...]:
     """Arguments that run a scale of the project; targets stand before them."""
-    return ("-s", str(PROJECT / "Snakefile"), "--configfile", str(scale))
+    return ("-s", str(PROJECT / "workflow/Snakefile"), "--configfile", str(scale))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fivesentences.storage import alone
 
 PROJECT = Path(__file__).parents[2]
 MICRO = Path("config/micro.yaml")  # in the copy
-COPIED = ("Snakefile", "workflow", "config", "src", "profiles", ".dvc/config", ".dvc/plots", ".dvcignore", "dvc.yaml")
+COPIED = ("workflow", "config", "src", "profiles", ".dvc/config", ".dvc/plots", ".dvcignore", "dvc.yaml")
 
 
 def said(folder: Path, *command: object, code: int = 0, **variables: str) -> str:
@@ -30,7 +30,7 @@ def said(folder: Path, *command: object, code: int = 0, **variables: str) -> str
 
 def snakemake(folder: Path, scale: Path | str, *arguments: object, code: int = 0, **variables: str) -> str:
     """What this checkout's workflow says as it makes a scale in another folder."""
-    project = ("-s", PROJECT / "Snakefile", "--workflow-profile", "none", "--configfile", scale)
+    project = ("-s", PROJECT / "workflow/Snakefile", "--workflow-profile", "none", "--configfile", scale)
     return said(folder, "snakemake", *arguments, *project, code=code, **variables)
 
 

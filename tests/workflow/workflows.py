@@ -64,7 +64,7 @@ class Workflow:
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start Snakemake in a process group of its own, so that one kill can take its jobs with it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "Snakefile")]
+        command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "workflow/Snakefile")]
         command += ["--directory", str(self.folder), "--workflow-profile", "none", "--cores", "2", "--keep-going"]
         command += ["--rerun-incomplete", "--configfile", str(self.scale)]
         # Beside the folder: a disk that is full or may not be written must not hide what was said.

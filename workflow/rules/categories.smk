@@ -1,4 +1,4 @@
-# Category retrieval: documents with their vectors, how they are divided, subspaces, and their numbers.
+# Category retrieval: documents with their vectors, their divisions, learned subspaces, and their metrics.
 
 
 rule keep_documents:
@@ -56,7 +56,7 @@ rule divide_documents:
         "../scripts/divide_documents.py"
 
 
-# As in training: a job makes several runs, and its one output is a record of them.
+# As in `train`: a job fits several runs, and its one output is a record of them.
 rule train_subspaces:
     input:
         documents="results/corpus/documents/{documents}.parquet",
@@ -101,7 +101,7 @@ rule evaluate_subspaces:
     params:
         runs=lambda wildcards: [run.plain for run in PLAN.subspaces_of_job(subspace_job_of(wildcards))],
     message:
-        "Average precision of {wildcards.job} of {wildcards.documents}, and what its training recorded"
+        "Evaluate subspaces {wildcards.job} of {wildcards.documents}, and collect their training histories"
     script:
         "../scripts/evaluate_subspaces.py"
 
@@ -125,7 +125,7 @@ rule contrast_subspaces:
     params:
         pairs=subspace_pairs_of,
     message:
-        "Differences of the methods of {wildcards.exhibit}, paired by seed, with intervals over seeds and queries"
+        "Compare the methods of {wildcards.exhibit}, paired by seed, with intervals over seeds and queries"
     script:
         "../scripts/contrast_subspaces.py"
 
@@ -152,6 +152,6 @@ rule project_subspace:
         run=lambda wildcards: projected(wildcards)[0].plain,
         selection=lambda wildcards: projected(wildcards)[1],
     message:
-        "The subspace of {wildcards.exhibit} on a plane"
+        "Project the subspace of {wildcards.exhibit} on a plane"
     script:
         "../scripts/project_subspace.py"

@@ -1,4 +1,4 @@
-# What the other files here share: the plan of the scale, and what several rules ask it.
+# Shared by the other files here: the plan of the scale, and functions that query it.
 import shlex
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
 
 try:
-    # Snakemake has read these files already, but takes the last of two equal keys: reading them again refuses such.
+    # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
     for file in workflow.overwrite_configfiles or [DEMO]:
         read_yaml(nearby(file))
     PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
@@ -46,7 +46,7 @@ wildcard_constraints:
     study=one_of(PLAN.studies),
 
 
-# What a killed workflow had begun to write. Jobs of a cluster may still be writing, so there it stays.
+# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing.
 onstart:
     if workflow.local_exec:
         remove_leftovers(PLAN.places.results)
@@ -62,7 +62,7 @@ def subspace_job_of(wildcards):
     return f"{wildcards.documents}/{wildcards.job}"
 
 
-# No job makes a user's own photographs, so their digest is a parameter of what reads them, and their times do not count.
+# Nothing here makes a user's own photographs: whatever reads them takes a digest as a parameter and ignores their times.
 
 
 def photographs_of(dataset):
@@ -89,12 +89,12 @@ def digest_of_names(wildcards):
 
 
 def labels(wildcards):
-    """Which objects are in the test images of a dataset, where that is known and a table asks for it."""
+    """Labels of the objects in a dataset's test images, if they are known and a table needs them."""
     return PLAN.labels_of(wildcards.dataset)
 
 
 def part_of_training(wildcards):
-    """Which training captions a name such as fraction=0.1 means."""
+    """The training captions that a name such as fraction=0.1 selects."""
     return PLAN.training_part(wildcards.dataset, wildcards.captions)
 
 
@@ -103,7 +103,7 @@ def settings_of_features(wildcards):
 
 
 def features_before(wildcards):
-    """Features that are made smaller."""
+    """The features that are to be reduced."""
     dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
     return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
 
@@ -133,13 +133,13 @@ def splits_needed(wildcards):
 
 
 def texts_of(exhibit):
-    """What a report says of a table or figure."""
+    """A report's text on a table or figure."""
     spec = PLAN.exhibits[exhibit]
     return {"paper": PLAN.study_of(exhibit).paper, "name": spec.name, "title": spec.title, "caption": spec.caption}
 
 
 def matrices_of(shown):
-    """The matrices by which retrievals are judged, by phi."""
+    """Paths of the matrices that judge retrievals, by phi."""
     return {phi: str(PLAN.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
 
 
@@ -180,7 +180,7 @@ def subspace_pairs_of(wildcards):
 
 
 def projected(wildcards):
-    """The run whose subspace a figure shows, and which epoch's."""
+    """The run, and the epoch, whose subspace a figure shows."""
     return PLAN.projected(wildcards.scale, wildcards.exhibit)
 
 
@@ -195,15 +195,15 @@ def of_study(exhibits, wildcards):
 
 
 def benchmarks():
-    """Where each rule that was declared before leaves its seconds."""
+    """The benchmark file of every step so far, by name."""
     return {rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark}
 
 
 def reported(file, subcategory):
-    """A table or figure as `snakemake --report` shows it: below its paper, with its own title and caption."""
+    """A table or figure as `snakemake --report` shows it: under its paper, with its own title and caption."""
 
     def text(params, name):
-        # What stands in braces would be taken for a wildcard; the space has no width.
+        # Text in braces would be taken for a wildcard; the added space has no width.
         return params.texts[name].replace("{", "{\u200b")
 
     return report(

@@ -1,4 +1,4 @@
-# Datasets -> one typed table of images and captions each.
+# Each dataset -> one typed table of images and captions.
 
 
 rule download:
@@ -89,6 +89,6 @@ rule label_images:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     message:
-        "Which objects are in the test images of {wildcards.dataset}"
+        "Label the objects in the test images of {wildcards.dataset}"
     script:
         "../scripts/label_images.py"

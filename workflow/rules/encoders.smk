@@ -15,7 +15,7 @@ rule fetch_encoder:
     params:
         encoder=settings_of_encoder,
     message:
-        "{wildcards.encoder}, which its library downloads"
+        "Fetch {wildcards.encoder} through its library"
     script:
         "../scripts/fetch_encoder.py"
 
@@ -24,7 +24,7 @@ rule embed:
     input:
         corpus="results/corpus/{dataset}.parquet",
         photographs=photographs,
-        # Where a library fetches the encoder, the record that it has.
+        # If a library fetches the encoder, the record that it did.
         fetched=lambda wildcards: ancient(
             [] if PLAN.encoder(wildcards.encoder).is_local else [f"data/fetched/encoders/{wildcards.encoder}.json"]
         ),
@@ -45,7 +45,7 @@ rule embed:
         photographs=digest_of_photographs,
         encoder=settings_of_encoder,
     message:
-        "Images and captions of {wildcards.dataset} by {wildcards.encoder}"
+        "Embed images and captions of {wildcards.dataset} with {wildcards.encoder}"
     script:
         "../scripts/embed.py"
 
@@ -65,6 +65,6 @@ rule compare_embeddings:
         mem_mb=2000,
         runtime="15m",
     message:
-        "The similarity of every image and caption of {wildcards.dataset} by {wildcards.encoder}"
+        "Compare every image and caption of {wildcards.dataset} by {wildcards.encoder}"
     script:
         "../scripts/compare_embeddings.py"

@@ -1,8 +1,8 @@
-# Similarities of runs -> all their numbers; all runs -> one tidy table; what judges say of each phi;
-# what margins know.
+# Similarities of runs -> all their metrics; all runs -> one tidy table; how far each phi agrees with judges; what margins
+# are made of.
 
 
-# What is trained in one job is evaluated in one: to read phi and start Python takes longer than the numbers of a run.
+# Runs trained in one job are evaluated in one: to read phi and start Python takes longer than the metrics of a run.
 rule evaluate:
     input:
         corpus="results/corpus/{dataset}.parquet",
@@ -22,7 +22,7 @@ rule evaluate:
     params:
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
         phis=SCALE.phis,
-        # Not read by the script: runs are evaluated again when there is another metric.
+        # Not read by the script: runs are evaluated again when the metrics change.
         metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),
     message:
         "Evaluate {wildcards.job} on {wildcards.dataset}"
@@ -44,7 +44,7 @@ rule collect_metrics:
         mem_mb=1000,
         runtime="10m",
     message:
-        "Collect the numbers of all runs of scale {wildcards.scale} in one tidy table"
+        "Collect the metrics of all runs of scale {wildcards.scale} in one tidy table"
     script:
         "../scripts/collect_metrics.py"
 
@@ -88,7 +88,7 @@ rule compare_retrievals:
         similarities=lambda wildcards: PLAN.similarities_of(compared(wildcards).runs),
         options=lambda wildcards: compared(wildcards).options,
     message:
-        "Find queries of {wildcards.figure} that recall calls equal and phi does not"
+        "Find queries for {wildcards.figure} whose recall ties and whose phi does not"
     script:
         "../scripts/compare_retrievals.py"
 
@@ -137,7 +137,7 @@ rule contrast_runs:
         pairs=pairs_of,
         phi=SCALE.evaluation_phi,
     message:
-        "Differences of the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
+        "Compare the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
     script:
         "../scripts/contrast_runs.py"
 
@@ -162,7 +162,7 @@ rule ask_judge:
     params:
         phis=PLAN.judged,
     message:
-        "How well each phi of {wildcards.dataset} agrees with {wildcards.judge}"
+        "Measure how far each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
         "../scripts/ask_judge.py"
 
@@ -183,7 +183,7 @@ rule find_positives:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     message:
-        "How many right pairs of {wildcards.judge} are among the first of {wildcards.dataset} by each phi"
+        "Count the positives of {wildcards.judge} among the first ranks of {wildcards.dataset} by each phi"
     script:
         "../scripts/find_positives.py"
 
@@ -204,7 +204,7 @@ rule measure_phi:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     message:
-        "What each phi says of own captions and of captions of other images of {wildcards.dataset}"
+        "Compare each phi of own captions with that of captions of other images of {wildcards.dataset}"
     script:
         "../scripts/measure_phi.py"
 
@@ -229,6 +229,6 @@ rule measure_margins:
         runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
         settings=SCALE.training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
     message:
-        "What the margins of training captions of {wildcards.dataset} are made of"
+        "Measure what the margins of training captions of {wildcards.dataset} are made of"
     script:
         "../scripts/measure_margins.py"

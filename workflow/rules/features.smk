@@ -14,7 +14,7 @@ rule fetch_network:
         mem_mb=4000,
         runtime="1h",
     message:
-        "Weights of {wildcards.network}, which timm or torchvision downloads"
+        "Fetch the weights of {wildcards.network} through timm or torchvision"
     script:
         "../scripts/fetch_network.py"
 
@@ -45,7 +45,7 @@ rule extract_features:
         photographs=digest_of_photographs,
         spec=settings_of_features,
     message:
-        "{wildcards.extracted} features of {wildcards.dataset}"
+        "Extract {wildcards.extracted} features of {wildcards.dataset}"
     script:
         "../scripts/extract_features.py"
 
@@ -60,7 +60,7 @@ use rule extract_features as detect_regions with:
         dataset=one_of(PLAN.except_for(PLAN.precomp)),
         extracted=one_of(PLAN.extracted_here(parts=False, regions=True)),
     message:
-        "Regions of {wildcards.dataset} by {wildcards.extracted}"
+        "Detect regions of {wildcards.dataset} by {wildcards.extracted}"
 
 
 use rule extract_features as extract_part with:
@@ -81,7 +81,7 @@ use rule extract_features as extract_part with:
         spec=settings_of_features,
         part=lambda wildcards: int(wildcards.part_of_images),
     message:
-        "{wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
+        "Extract {wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
 
 
 rule join_features:
@@ -135,7 +135,7 @@ rule reduce_features:
         "../scripts/reduce_features.py"
 
 
-# Features that somebody else extracted stay where they are: a description says which file holds which image.
+# Features extracted elsewhere stay where they are: a description says which file holds which image.
 rule describe_precomp:
     input:
         corpus="results/corpus/{dataset}.parquet",
@@ -156,6 +156,6 @@ rule describe_precomp:
     params:
         data=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).model_dump(include={"prefix", "testall"}),
     message:
-        "Which files of a precomp folder hold the features of which images of {wildcards.dataset}"
+        "Describe which precomp file holds the features of each image of {wildcards.dataset}"
     script:
         "../scripts/describe_precomp.py"

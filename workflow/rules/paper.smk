@@ -25,7 +25,7 @@ rule make_table:
         folder=lambda wildcards: PLAN.folder_of_published(wildcards.table),
         texts=lambda wildcards: texts_of(wildcards.table),
     message:
-        "{wildcards.table} at scale {wildcards.scale}"
+        "Make {wildcards.table} at scale {wildcards.scale}"
     script:
         "../scripts/make_table.py"
 
@@ -56,7 +56,7 @@ rule plot_figure:
         folder=lambda wildcards: PLAN.folder_of_published(wildcards.figure),
         texts=lambda wildcards: texts_of(wildcards.figure),
     message:
-        "{wildcards.figure} at scale {wildcards.scale}"
+        "Plot {wildcards.figure} at scale {wildcards.scale}"
     script:
         "../scripts/plot_figure.py"
 
@@ -79,14 +79,14 @@ rule gather_latex:
     params:
         scale=settings_of_scale,
     message:
-        "A LaTeX document of the tables and figures of scale {wildcards.scale}"
+        "Gather in LaTeX the tables and figures of scale {wildcards.scale}"
     script:
         "../scripts/gather_latex.py"
 
 
 rule judge_claims:
     input:
-        # Numbers of the runs that claims compare: tidy, per_image, queries, judged and found.
+        # Numbers of the runs that claims compare, by name: tidy, per_image, queries, judged, found.
         unpack(lambda wildcards: PLAN.numbers_of_claims(wildcards.scale)),
         claims=PLAN.claims_files,
         studies=PLAN.study_files_of_claims,
@@ -113,6 +113,6 @@ rule judge_claims:
         config=lambda wildcards: str(PLAN.config),
         site=site,
     message:
-        "What the papers state, tested by the runs of scale {wildcards.scale}"
+        "Test what the papers state by the runs of scale {wildcards.scale}"
     script:
         "../scripts/judge_claims.py"

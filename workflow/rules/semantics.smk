@@ -1,4 +1,5 @@
-# Captions -> phi[caption, image]: how well a caption says what an image's captions say.
+# Captions -> phi[caption, image]: how well a caption says what an image's captions say. Some phi read more than the
+# captions: SPICE their scene graphs, as tuples, and embeddings their vectors.
 
 
 rule fetch_parser:
@@ -15,7 +16,7 @@ rule fetch_parser:
     params:
         mirror=MIRROR,
     message:
-        "The Java classes of SPICE's parser: of the mirror or this user's cache, or else a download of 385 MB"
+        "Fetch the Java classes of SPICE's parser: from the mirror, this user's cache, or a download of 385 MB"
     script:
         "../scripts/fetch_parser.py"
 
@@ -74,7 +75,7 @@ rule encode_captions:
     params:
         model=lambda wildcards: PLAN.sentence_encoder(wildcards.model),
     message:
-        "Vectors of the captions of {wildcards.dataset} by {wildcards.model}"
+        "Encode the captions of {wildcards.dataset} with {wildcards.model}"
     script:
         "../scripts/encode_captions.py"
 
@@ -96,7 +97,7 @@ rule score_captions:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     message:
-        "{wildcards.phi} of every caption of {wildcards.dataset}/{wildcards.split} against every image"
+        "Score every caption of {wildcards.dataset}/{wildcards.split} against every image by {wildcards.phi}"
     script:
         "../scripts/score_captions.py"
 
@@ -116,7 +117,7 @@ use rule score_captions as score_training_captions with:
     params:
         part=part_of_training,
     message:
-        "{wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) against their images"
+        "Score the training captions of {wildcards.dataset} ({wildcards.captions}) against their images by {wildcards.phi}"
 
 
 rule prepare_cider:

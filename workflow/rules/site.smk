@@ -19,7 +19,7 @@ rule show_examples:
     params:
         photographs=digest_of_photographs,
     message:
-        "Some photographs of {wildcards.dataset} with their captions"
+        "Show some photographs of {wildcards.dataset} with their captions"
     script:
         "../scripts/show_examples.py"
 
@@ -44,7 +44,7 @@ rule show_features:
     params:
         photographs=digest_of_photographs,
     message:
-        "What {wildcards.extracted} sees in images of {wildcards.dataset}"
+        "Show what {wildcards.extracted} sees in images of {wildcards.dataset}"
     script:
         "../scripts/show_features.py"
 
@@ -71,7 +71,7 @@ rule show_gallery:
         scale=settings_of_scale,
         site=site,
     message:
-        "The gallery of scale {wildcards.scale}: queries with what models retrieve for them"
+        "Show the gallery of scale {wildcards.scale}: queries with what models retrieve for them"
     script:
         "../scripts/show_gallery.py"
 
@@ -98,14 +98,14 @@ rule make_study_page:
         scale=settings_of_scale,
         site=site,
     message:
-        "The page of {wildcards.study} at scale {wildcards.scale}"
+        "Make the page of {wildcards.study} at scale {wildcards.scale}"
     script:
         "../scripts/make_study_page.py"
 
 
 rule make_page:
     input:
-        papers=lambda wildcards: expand(
+        pages=lambda wildcards: expand(
             "results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)
         ),
         tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
@@ -137,7 +137,7 @@ rule make_page:
             "categories": len(PLAN.subspaces_at(wildcards.scale)),
         },
     message:
-        "The overview of scale {wildcards.scale}"
+        "Make the overview of scale {wildcards.scale}"
     script:
         "../scripts/make_page.py"
 
@@ -164,14 +164,14 @@ rule write_manifest:
         config=lambda wildcards: str(PLAN.config),
         benchmarks=benchmarks(),
     message:
-        "What the numbers of scale {wildcards.scale} were made of"
+        "Write down what the numbers of scale {wildcards.scale} were made of"
     script:
         "../scripts/write_manifest.py"
 
 
 rule show_runs:
     input:
-        # Numbers of every run: tidy, and of category retrieval subspaces.
+        # Numbers of every run, by name: tidy, and for category retrieval subspaces.
         unpack(lambda wildcards: PLAN.numbers_of_runs(wildcards.scale)),
     output:
         page="results/paper/{scale}/runs/index.html",
@@ -187,6 +187,6 @@ rule show_runs:
     params:
         site=site,
     message:
-        "The page of every run of scale {wildcards.scale}"
+        "Make the page of every run of scale {wildcards.scale}"
     script:
         "../scripts/show_runs.py"

@@ -1,8 +1,8 @@
 # Runs: models trained, their best weights by dev score, and their similarities on dev and test.
 
 
-# A job trains several runs, since Python and torch take seconds to start. Its one output is a record of them: the files
-# of a run are in a folder of its own, where a killed job finds what is finished, and goes on with what is not.
+# A job trains several runs, since Python and torch take seconds to start. Its one output is a record of them: each run
+# has a folder, results/training/{run}, where a job that is repeated finds what is finished and does the rest.
 rule train:
     input:
         corpus="results/corpus/{dataset}.parquet",
