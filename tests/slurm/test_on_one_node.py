@@ -52,12 +52,16 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
 
 
 def test_the_rehearsal_of_the_papers_scale_is_submitted(snakemake, tmp_path, java_jars) -> None:
-    # .ci/rehearsal has made the whole of it on this machine: where its folder is named, it is not made here again.
+    # .ci/rehearsal has made the whole of it on this machine. Where its folder is named, that is not made here again,
+    # and its corpora and features are taken: networks need minutes for them, and the small scale submits their rules.
     made = os.environ.get("FIVESENTENCES_REHEARSAL")
-    write_upstream(tmp_path / "written")
-    arguments, mirror = TARGETS + workflow(REHEARSAL), tmp_path / "written" / MIRROR
+    source = Path(made) if made else tmp_path / "written"
+    if made is None:
+        write_upstream(source)
+    arguments, mirror = TARGETS + workflow(REHEARSAL), source / MIRROR
     for name in ("slurm",) if made else ("slurm", "local"):
-        shutil.copytree(tmp_path / "written" / "data", tmp_path / name / "data")
+        for part in ("data", "results/corpus", "results/features") if made else ("data",):
+            shutil.copytree(source / part, tmp_path / name / part)
     there = snakemake(tmp_path / "slurm", *arguments, mirror=mirror)
     if made is None:
         ended = snakemake(tmp_path / "local", *arguments, mirror=mirror, cluster=None).end()
