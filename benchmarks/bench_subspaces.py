@@ -34,7 +34,7 @@ from fivesentences.corpus.divisions import write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.features.document_inputs import Inputs
 from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.loop import reproducible
 from fivesentences.training.subspaces import triplets
 from fivesentences.training.subspaces.run import outputs_of_run
@@ -44,7 +44,7 @@ IMAGE, TEXT, CATEGORIES = 128, 10, 10
 GROUP = """
 import json, sys
 from pathlib import Path
-from fivesentences.study.runs import PlacedRun
+from fivesentences.study.subspace_runs import PlacedRun
 from fivesentences.training.subspaces.run import train_subspaces
 folder = Path(sys.argv[1])
 train_subspaces([PlacedRun.of(run) for run in json.loads(sys.argv[2])], documents=folder / "documents.parquet",

@@ -27,7 +27,7 @@ from fivesentences.evaluation.categories import (
     write_projection,
 )
 from fivesentences.models.subspaces.specs import CCA, TripletNetwork
-from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 
 DRAW = np.random.default_rng(0)
 NAMES = np.array(["art", "NA", "music"])[DRAW.integers(3, size=250)]

@@ -54,9 +54,10 @@ from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.storage import write_json
 from fivesentences.study.exhibits import OTHER_IMAGES
-from fivesentences.study.runs import EnsembleRun, RunSpec, SubspaceRun
+from fivesentences.study.runs import EnsembleRun, RunSpec
 from fivesentences.study.study import Study, read_study
 from fivesentences.study.study import read_claims as claims_of_papers
+from fivesentences.study.subspace_runs import SubspaceRun
 from fivesentences.training.hinges import HingeValues
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -20,8 +20,8 @@ from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.study.exhibits import Source, SubspaceContrastSpec, SubspaceRowSpec, TableSpec
 from fivesentences.study.expand import subspace_contrasts, subspace_rows
-from fivesentences.study.runs import PlacedRun
 from fivesentences.study.study import Study
+from fivesentences.study.subspace_runs import PlacedRun
 
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS: dict[str, Any] = {

@@ -86,9 +86,8 @@ def grid_inputs(tmp_path_factory) -> Inputs:
     return write_inputs(tmp_path_factory.mktemp("grid"), regions=4)
 
 
-# Every model of the registry, small.
+# What makes models of the registry small, beside their widths.
 SMALL = {
-    "vsepp": {},
     "scan": {"direction": "i2t"},
     "vsrn": {"caption_hidden": 8, "caption_word": 6},
     "cvse": {"most_concepts": 12},
@@ -98,7 +97,7 @@ SMALL = {
 
 
 def small_model(name: str, **options) -> ModelSpec:
-    return model_spec(name, embedding=12, word=8, **SMALL[name] | options)
+    return model_spec(name, **SMALL.get(name, {}) | options).with_widths({"embedding": 12, "word": 8})
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.evaluation.categories import evaluate_subspace_runs
-from fivesentences.study.runs import PlacedRun
+from fivesentences.study.subspace_runs import PlacedRun
 
 with log_to(snakemake.log[0]):
     evaluate_subspace_runs(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.study.runs import PlacedRun
+from fivesentences.study.subspace_runs import PlacedRun
 from fivesentences.training.subspaces.run import train_subspaces
 
 with log_to(snakemake.log[0]):

@@ -21,7 +21,7 @@ from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_tabl
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.study.runs import PlacedRun
+from fivesentences.study.subspace_runs import PlacedRun
 
 CHANCE = "mAP by chance"
 # Where each metric ends the ranking, and what it divides the sum of precisions by.

@@ -15,8 +15,9 @@ from fivesentences.config.types import Inference, as_list, asked
 from fivesentences.losses import LossSpec
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed
-from fivesentences.study.runs import RunSpec, SubspaceRun
+from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
+from fivesentences.study.subspace_runs import SubspaceRun
 
 BEGINNING = 5  # epochs: a study that names fewer looks at the beginning of a run
 Setting = dict[str, dict[int, RunSpec]]  # runs of one setting by the folder of their loss, and seed

@@ -34,16 +34,9 @@ from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceContrast, SubspaceRow
-from fivesentences.study.runs import (
-    EnsembleRun,
-    PlacedRun,
-    RunSpec,
-    Scored,
-    SubspaceRun,
-    members_of,
-    recorded_run,
-)
+from fivesentences.study.runs import EnsembleRun, RunSpec, Scored, members_of, recorded_run
 from fivesentences.study.study import PaperClaims, Study, read_claims, read_study
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 
 GALLERY = "gallery/index.html"
 PAPERS_PHIS = ("cider", "spice")

@@ -31,12 +31,12 @@ from fivesentences.study.runs import (
     EnsembleRun,
     RunSpec,
     Scored,
-    SubspaceRun,
     members_of,
     method_and_folds,
     reading_of,
 )
 from fivesentences.study.study import Study
+from fivesentences.study.subspace_runs import SubspaceRun
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]

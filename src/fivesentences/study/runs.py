@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 from pydantic import Field, ValidationError, model_validator
 
-from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.reading import check
 from fivesentences.config.types import (
     INFERENCES,
     CaptionsPerImage,
-    Count,
     Fraction,
     Inference,
     Name,
     RunSeed,
-    Seed,
     Strict,
 )
 from fivesentences.documents import read_yaml
@@ -30,7 +25,6 @@ from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
-from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.study.phis import check_phi
 
 FORMAT = 2  # of run.yaml
@@ -222,61 +216,6 @@ def read_scored(content: dict[str, Any], where: str) -> Scored:
     if "encoder" in content:
         return check(EncodedRun, content, where)
     return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
-
-
-class SubspaceRun(Strict):
-    """One run, complete; its folder is ``results/training/subspaces/<name>``."""
-
-    documents: Name
-    division: Name
-    method: AnyMethod
-    seed: Seed
-    image: Prepare
-    text: Prepare
-    words: Count
-    training: SubspaceTraining
-
-    @property
-    def name(self) -> str:
-        """Equal names mean equal runs within a scale."""
-        return f"{self.documents}/{self.division}/{self.method.folder}/seed={self.seed}"
-
-    @property
-    def plain(self) -> dict[str, Any]:
-        """Plain data from which the same run is read: of the method only what was stated, which its name says."""
-        return self.model_dump(mode="json", exclude={"method"}) | {
-            "method": self.method.model_dump(mode="json", exclude_unset=True)
-        }
-
-
-@dataclass(frozen=True)
-class PlacedRun:
-    """A run and where its files are.
-
-    Attributes:
-        run: Its settings.
-        folder: Its folder.
-        division: The table that says which documents are for training, validation and test.
-    """
-
-    run: SubspaceRun
-    folder: Path
-    division: Path
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> PlacedRun:
-        """From plain data, as the plan writes it: the keys ``run``, ``folder`` and ``division``.
-
-        Raises:
-            InputError: If the settings are wrong.
-        """
-        folder = Path(given["folder"])
-        return cls(check(SubspaceRun, given["run"], str(folder)), folder, Path(given["division"]))
-
-    @property
-    def plain(self) -> dict[str, Any]:
-        """Plain data, which ``of`` reads."""
-        return {"run": self.run.plain, "folder": str(self.folder), "division": str(self.division)}
 
 
 _IN_FOLDS = re.compile(r"([a-z_]+), (first of )?([0-9]{1,3}) folds")

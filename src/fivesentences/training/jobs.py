@@ -11,11 +11,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
 from fivesentences.storage import alone, write_json
-from fivesentences.study.runs import RunSpec, SubspaceRun
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import RECORD, finish, finished_outputs
+
+if TYPE_CHECKING:
+    from fivesentences.study.subspace_runs import SubspaceRun
 
 # SLURM sends SIGTERM before a time limit, when a job is cancelled or preempted; some sites choose SIGUSR1 instead.
 SIGNALS = tuple(one for one in signal.Signals if one.name in ("SIGTERM", "SIGUSR1"))  # Windows has no SIGUSR1

@@ -15,7 +15,7 @@ from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputErrors
-from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.subspaces import run as runs_module
 from fivesentences.training.subspaces.run import outputs_of_run, train_subspaces
@@ -29,7 +29,7 @@ METHODS = {
 ALONE = """
 import json, sys
 from pathlib import Path
-from fivesentences.study.runs import PlacedRun
+from fivesentences.study.subspace_runs import PlacedRun
 from fivesentences.training.subspaces.run import train_subspaces
 given, documents, image, text = json.loads(sys.argv[1])
 train_subspaces([PlacedRun.of(given)], documents=Path(documents), image=Path(image), text=Path(text))

@@ -22,7 +22,7 @@ from fivesentences.features.document_inputs import Inputs, Vectors, inputs_of
 from fivesentences.models.subspaces.closed_forms import Projector, fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
 from fivesentences.storage import replacing, write_json
-from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.fingerprint import code_of, fingerprint
 from fivesentences.training.jobs import Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible
