@@ -13,7 +13,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.paper.context import Context
 from fivesentences.paper.manifest import differences_from, read_manifest
-from fivesentences.paper.rendering import write_exhibit
+from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
 from fivesentences.plan.plan import plan_of, scale_of
 
 
@@ -25,8 +25,10 @@ def report(
 ) -> None:
     """Write the tables and figures of a scale again, from results that `dvc pull` fetched.
 
-    It needs no GPU, no training, no downloads and no Snakemake. What is made of numbers
-    or photographs that are not here stays as it was fetched, and so do the pages.
+    It needs no GPU, no training, no downloads and no Snakemake. Where files of jobs are
+    not here, numbers of runs come from the tidy table of the scale. What is made of
+    other numbers or photographs that are not here stays as it was fetched, and so do
+    the pages.
     --check compares the SHA-256 of numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
@@ -43,6 +45,7 @@ def report(
     """
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
+    tidy = plan.places.tidy(name)
     said = []
     if check:
         if found := differences_from(read_manifest(plan.places.manifest(name)), plan):
@@ -50,6 +53,9 @@ def report(
         said.append("Files and settings are those of the manifest.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():
         numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
+        spec = plan.tables.get(exhibit) or plan.figures[exhibit]
+        if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
+            numbers = [tidy]
         pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:

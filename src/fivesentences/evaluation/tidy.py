@@ -57,7 +57,7 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
     """Read the numbers of many runs into one table with one row per number.
 
     Args:
-        files: JSON files that ``evaluate_runs`` wrote.
+        files: JSON files that ``evaluate_runs`` wrote, or one table that ``write_tidy`` did, of these and other runs.
         scale: Value of the column ``scale``.
 
     Returns:
@@ -68,7 +68,10 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
     Raises:
         InputError: If a file is missing or damaged.
     """
-    return tidy_of(read_evaluations(files), scale)
+    paths = [Path(file) for file in files]
+    if [path.suffix for path in paths] == [".parquet"]:
+        return read_tidy(paths[0])
+    return tidy_of(read_evaluations(paths), scale)
 
 
 def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
