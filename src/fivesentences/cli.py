@@ -44,7 +44,7 @@ COMMANDS = {
     },
     "Look after a project": {
         "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
-        "report": "Write the tables and figures of a scale again, from results that `dvc pull` fetched.",
+        "report": "Write the tables and figures of a scale again, from results that were kept.",
     },
 }
 GROUPS = {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from sshd import MISSING, SshServer, programs, running_sshd
 from workflow.conftest import MICRO, PROJECT, jobs, said
@@ -48,6 +49,7 @@ def shared(micro: Path, tmp_path_factory: pytest.TempPathFactory) -> Shared:
     for key, value in {"user.email": "tests@example.org", "user.name": "Tests"}.items():
         said(folder, "git", "config", key, value)
     said(folder, "dvc", "remote", "add", "-d", "store", remote)
+    said(folder, "git", "add", "-f", "results/paper", "results/evaluation", ":!results/evaluation/jobs")
     said(folder, "git", "add", "-A")
     said(folder, "git", "commit", "-qm", "configuration")
     for revision in ("one", "two"):
@@ -91,7 +93,7 @@ def to_do(folder: Path) -> dict[str, int]:
 
 def clone(shared: Shared, folder: Path) -> Path:
     said(folder.parent, "git", "clone", "-q", "--branch", "one", shared.repository, folder)
-    assert not (folder / "results").exists()
+    assert {path.name for path in (folder / "results").iterdir()} == {"evaluation", "paper"}
     return folder
 
 
@@ -154,17 +156,20 @@ def test_a_reader_gets_results_over_ssh(shared, ssh, tmp_path):
         said(folder, "dvc", "remote", "modify", "--local", "store", "keyfile", ssh.key)
     said(author, "dvc", "push")
     assert any(store.rglob("*.dir"))
-    # Numbers, captions and pages alone: without what was trained, and with features as far as pictures show them.
-    said(reader, "dvc", "pull", "results/corpus", "results/evaluation", "results/paper")
+    # Captions alone: without what was trained, and with features as far as pictures show them.
+    said(reader, "dvc", "pull", "results/corpus")
     assert not (reader / "results/training").exists() and not (reader / "results/features").exists()
     assert "figure3.png" in said(reader, "fivesentences", "report", MICRO)
 
 
 def test_what_is_not_as_it_was_pushed_is_named(shared, tmp_path):
     reader = clone(shared, tmp_path / "reader")
+    (reader / PAPER / "contrasts/paired.html").unlink()
+    next((reader / "results/evaluation/contrasts").rglob("paired.json")).unlink()
     for option in ((), ("--check",)):
         shown = said(reader, "fivesentences", "report", MICRO, *option, code=1)
         assert "dvc pull" in shown and "Traceback" not in shown
+    said(reader, "git", "checkout", "-q", "results")
     said(reader, "dvc", "pull")
     config = reader / MICRO
     config.write_text(config.read_text().replace("epochs: 1", "epochs: 3"))
@@ -175,6 +180,12 @@ def test_what_is_not_as_it_was_pushed_is_named(shared, tmp_path):
     numbers.write_text("[]")
     shown = said(reader, "fivesentences", "report", MICRO, "--check", code=1)
     assert f"{numbers.relative_to(reader)} is not the file that the numbers were made of" in shown
+
+
+def test_what_dvc_keeps_is_not_in_git():
+    stages = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"].values()
+    outputs = [path for stage in stages for out in stage["outs"] for path in out]
+    assert "results/training" in outputs and said(PROJECT, "git", "ls-files", *outputs) == ""
 
 
 def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shared, tmp_path):

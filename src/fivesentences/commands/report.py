@@ -23,7 +23,7 @@ def report(
     check: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the tables and figures of a scale again, from results that `dvc pull` fetched.
+    """Write the tables and figures of a scale again, from results that were kept or fetched.
 
     It needs no GPU, no training, no downloads and no Snakemake. Where files of jobs are
     not here, numbers of runs come from the tidy table of the scale. What is made of
