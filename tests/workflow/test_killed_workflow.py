@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from workflow.workflows import Workflow, kill
+from workflow.workflows import PROJECT, STAGES, Workflow, kill, stage_of
 
 CORPUS = "results/corpus/scenes.parquet"
+
+
+def test_every_script_of_the_workflow_belongs_to_a_stage_that_can_be_killed() -> None:
+    assert {stage_of(script.stem) for script in (PROJECT / "workflow/scripts").glob("*.py")} == set(STAGES)
 
 
 @pytest.mark.workflow

@@ -21,6 +21,7 @@ STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
 # Category retrieval has a rule file of its own; its scripts belong to these stages.
 OF_CATEGORIES = {"train_subspaces": "training", "evaluate_subspaces": "evaluation", "contrast_subspaces": "evaluation"}
 OF_CATEGORIES |= {"project_subspace": "evaluation", "divide_documents": "corpus", "keep_documents": "corpus"}
+OF_FILES = {"encoders": "features", "site": "paper"}  # rule files that are part of a stage
 COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".png", ".jpg"}
 
 
@@ -43,7 +44,7 @@ def stage_of(script: str) -> str:
         return OF_CATEGORIES[script]
     for rules in sorted((PROJECT / "workflow" / "rules").glob("*.smk")):
         if f"../scripts/{script}.py" in rules.read_text(encoding="utf-8"):
-            return rules.stem
+            return OF_FILES.get(rules.stem, rules.stem)
     raise LookupError(script)
 
 
