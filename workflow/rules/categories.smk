@@ -81,6 +81,7 @@ rule train_subspaces:
         "../scripts/train_subspaces.py"
 
 
+# The vectors of validation and test in each subspace are in the folders of the runs, which the record lists.
 rule evaluate_subspaces:
     input:
         documents="results/corpus/documents/{documents}.parquet",

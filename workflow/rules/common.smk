@@ -26,7 +26,7 @@ try:
     PLAN.check()
 except InputError as error:
     raise WorkflowError(f"{error}") from None
-SCALE = PLAN.scale
+SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 MIRROR = None if PLAN.mirror is None else str(PLAN.mirror)
 
 

@@ -6,6 +6,7 @@
 rule evaluate:
     input:
         corpus="results/corpus/{dataset}.parquet",
+        # Records of training, or similarities of ensembles and encoders, which have none.
         made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
         labels=labels,
@@ -142,6 +143,7 @@ rule contrast_runs:
         "../scripts/contrast_runs.py"
 
 
+# Phi of the judged pairs alone, which needs no matrix: METEOR has none.
 rule ask_judge:
     input:
         corpus="results/corpus/{dataset}.parquet",

@@ -120,6 +120,7 @@ use rule score_captions as score_training_captions with:
         "Score the training captions of {wildcards.dataset} ({wildcards.captions}) against their images by {wildcards.phi}"
 
 
+# Counts of n-grams, from which a loss computes CIDEr of a batch: no matrix of all training captions.
 rule prepare_cider:
     input:
         corpus="results/corpus/{dataset}.parquet",

@@ -12,7 +12,7 @@ from fivesentences.corpus import Photographs
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.paper.context import Context
-from fivesentences.paper.manifest import differences_from, read_manifest
+from fivesentences.paper.manifest import CURE, differences_from, read_manifest
 from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
 from fivesentences.plan.plan import plan_of, scale_of
 
@@ -53,21 +53,20 @@ def report(
         said.append("Files and settings are those of the manifest.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():
         numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
-        spec = plan.tables.get(exhibit) or plan.figures[exhibit]
+        spec, study = plan.tables.get(exhibit) or plan.figures[exhibit], exhibit.partition("/")[0]
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
         pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
             if absent[0] in numbers and not made.exists():
-                raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
+                raise InputError(f"{exhibit} is made of it", where=absent[0], cure=CURE)
             said.append(f"kept as fetched, since {absent[0]} is not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
-        study, _, own_name = exhibit.partition("/")
         folder = Path(plan.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
-        write_exhibit(context.study.exhibit(own_name), context, numbers, made.with_suffix(""))
+        write_exhibit(spec, context, numbers, made.with_suffix(""))
         print(made)
     for sentence in said:
         print(sentence)

@@ -141,13 +141,13 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     ours, theirs = settings_of(plan.scale), manifest.get("settings", {})
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale = plan.scale.scale
-    in_tidy = plan.metrics_of(plan.evaluated_at(scale)) if plan.places.tidy(scale).exists() else []
+    in_tidy = set(plan.metrics_of(plan.evaluated_at(scale)) if plan.places.tidy(scale).exists() else ())
     for part in ("numbers", "inputs", "made"):
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
         for path, digest in checksums(known).items():
             if digest is None:
                 needed = part == "numbers" and path not in in_tidy
-                differing += [f"{path} is not here; fetch the results: dvc pull"] if needed else []
+                differing += [f"{path} is not here; {CURE}"] if needed else []
             elif known[path] not in (None, digest):
                 differing.append(f"{path} is not the file that the numbers were made of")
     return differing
