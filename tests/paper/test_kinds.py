@@ -41,7 +41,7 @@ FIGURES = {
     "best_captions": "five_sentences/best_captions",
     "category_margins": "sched_sam/category_margins",
     "curves": "evidence_fractions/crossing",
-    "forest": "evidence_batches/batches_forest",
+    "forest": "evidence_seeds/seeds_forest",
     "found_positives": "daa_supp/found_positives",
     "front": "evidence_daa/front",
     "hubness": "knn_margin/hubness",

@@ -16,6 +16,7 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
+from fivesentences.features.networks import PACKAGED
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
@@ -186,12 +187,16 @@ def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download
     known = plan.catalogue.datasets["weights"].files
     assert plan.extracted
     for _, source in plan.extracted:
-        assert known[str(plan.extracted_features[source].weights)].url is not None, source
+        features = plan.extracted_features[source]
+        if features.weights is None:
+            assert features.extractor in PACKAGED, source
+        else:
+            assert known[str(features.weights)].url is not None, source
 
 
 def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):
-    runs = plans("flickr8k").runs.values()
-    assert {str(run.features.weights) for run in runs} == {"mobilenetv2_100.ra_in1k-55ea4fb3"}
+    of_papers = {run.features.extractor: str(run.features.weights) for run in plans("paper").runs.values()}
+    assert of_papers == {"vgg19": "vgg19.tv_in1k", "resnet152": "resnet152.tv_in1k", "bottom_up": "None"}
     assert all(run.features.weights is None for run in plans("demo").runs.values())
     file = FeatureSpec(extractor="vgg19", weights=Path("/somewhere/mine.safetensors"), parts=4)
     elsewhere = FeatureSpec(extractor="vgg19", weights=Path("/elsewhere/mine.safetensors"))
@@ -270,7 +275,9 @@ def test_navigation_leads_to_each_page_once_papers_with_claims_first(plans, name
     paths = [page["path"] for page in pages]
     made = [study for study, one in plan.studies.items() if one.made_at(plan.scale)]
     assert paths[0] == "index.html" and "claims/claims.html" in paths and len(paths) == len(set(paths))
-    assert {path.partition("/")[0] for path in paths} == {*made, "index.html", "claims", "gallery", "runs"}
+    gallery = {"gallery"} if plan.gallery(name) else set()  # not where photographs may not be passed on
+    assert {path.partition("/")[0] for path in paths} == {*made, "index.html", "claims", "runs"} | gallery
+    assert gallery or not plan.scale.photographs
     assert list(dict.fromkeys(page["part"] for page in pages)) == [
         part for part in ("", "Papers", "Our own questions", "Evidence") if part in {page["part"] for page in pages}
     ]
