@@ -6,10 +6,10 @@
     # judge FOLDER/sheet*.png: write 1 (the caption is right for the image), 0 or ? into the column verdict of pairs.csv
     python benchmarks/spared_pairs.py count FOLDER/pairs.csv -o counts.csv
 
-Batches are drawn as in training, one caption for each of 128 images. For an image, the caption of another that the model
-finds most similar is its hardest negative. It is spared if phi says more than the threshold; then the hardest of the rest
-takes its place. The sample has as many of the first kind (``spared``) as of the hardest that are not (``kept``).
-pairs.csv names images and captions by number and file; the captions themselves are on the sheets alone.
+Batches are drawn as in training, one caption for each of 128 images. For an image, the caption of another that the
+model finds most similar is its hardest negative. It is spared if phi says more than the threshold; then the hardest of
+the rest takes its place. The sample has as many of the first kind (``spared``) as of the hardest that are not
+(``kept``). pairs.csv names images and captions by number and file; the captions are on the sheets alone.
 """
 
 from __future__ import annotations
