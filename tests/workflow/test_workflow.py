@@ -40,6 +40,17 @@ def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> N
     assert not (tmp_path / "results").exists()
 
 
+def test_what_a_person_must_fetch_is_named_file_by_file_before_any_job(tmp_path: Path) -> None:
+    wikipedia = PROJECT / "config" / "wikipedia.yaml"
+    output = snakemake(tmp_path, wikipedia, "-n", code=1, FIVESENTENCES_MIRROR="")
+    files = ["categories.list", "raw_features.mat", "testset_txt_img_cat.list", "trainset_txt_img_cat.list"]
+    assert all(output.count(f"data/wikipedia/{name} ") == 1 for name in files) and "svcl.ucsd.edu" in output
+    for name in files:
+        (path := tmp_path / "data" / "wikipedia" / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    assert jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))["keep_documents"] == 1
+
+
 def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:
     results, paper = micro / "results", micro / "results/paper/micro"
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")

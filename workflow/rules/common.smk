@@ -62,6 +62,22 @@ def subspace_job_of(wildcards):
     return f"{wildcards.documents}/{wildcards.job}"
 
 
+# What a person must fetch, and has not, ends the planning: all of it is named at once.
+
+
+def fetched_by_program(wildcards):
+    if PLAN.fetched_by_hand(wildcards.file):
+        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale)))
+    return []
+
+
+def precomp_folder(wildcards):
+    folder = PLAN.folder_of_features(wildcards.dataset).folder
+    if not folder.exists():
+        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale)))
+    return folder
+
+
 # Nothing here makes a user's own photographs: whatever reads them takes a digest as a parameter and ignores their times.
 
 

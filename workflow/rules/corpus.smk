@@ -2,6 +2,8 @@
 
 
 rule download:
+    input:
+        fetched_by_program,
     output:
         file="data/{file}",
     log:

@@ -139,7 +139,7 @@ rule reduce_features:
 rule describe_precomp:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        folder=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).folder,
+        folder=precomp_folder,
     output:
         description="results/features/{dataset}/{extracted}.json",
         images="results/features/{dataset}/{extracted}.images.parquet",

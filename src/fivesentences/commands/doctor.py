@@ -220,10 +220,11 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     }
     by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not about.url}
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
-    missing = list(_missing(plan, sources, kept + sum(about.size or 0 for about in downloads.values())))
+    absent = plan.absent(scale)
+    missing = list(_missing(plan, kept + sum(about.size or 0 for about in downloads.values())))
     notes = [
         f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
-        *(f"To be fetched by hand: {file}: {how}" for file, how in by_hand.items()),
+        *absent,
         *(f"Missing here: {one}" for one in missing),
     ]
     title = f"{plan.scale.title}: {runs:,} runs ({path})"
@@ -235,7 +236,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
             size = f"{about.size / 1e9:,.2f}" if about.size else "unknown"
             fetch.append([file, "by hand" if file in by_hand else "by itself", size])
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
-    content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept, "missing": missing}
+    content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept, "missing": [*absent, *missing]}
     sizes = [{"path": file, "bytes": about.size, "by_hand": by_hand.get(file)} for file, about in downloads.items()]
     return sheets, content | {"downloads": sizes}
 
@@ -268,13 +269,8 @@ def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
     return {split: (images[split], images[split] * each) for split in images if split in splits}
 
 
-def _missing(plan: Plan, sources: list[Path], held: int) -> Iterator[str]:
-    """Say what this machine lacks, beside downloads; ``held`` are the bytes that will be written."""
-    folders = [spec.folder for spec in plan.documents.values() if spec.loader == "nus_wide"]
-    fetched = {plan.places.data / file for file in plan.downloads}
-    for path in dict.fromkeys([*sources, *folders]):
-        if path not in fetched and not path.exists():
-            yield f"{path} is not here, and no rule makes it."
+def _missing(plan: Plan, held: int) -> Iterator[str]:
+    """Say what this machine lacks, beside files; ``held`` are the bytes that will be written."""
     phis = [*plan.matrices, *(phi for phi, _ in plan.judged)]
     tuples = [path for name in plan.except_for(plan.drawn) for path in plan.tuples_of(name, phis, "test")]
     if any(not path.exists() for path in tuples):

@@ -21,7 +21,7 @@ from fivesentences.config.files import CATALOGUE, claims_files, config_file, stu
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import JUDGEMENTS, RIGHT, Scale
 from fivesentences.config.types import Judge
-from fivesentences.corpus.catalogue import files_to_read
+from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError, did_you_mean
@@ -915,6 +915,26 @@ class Plan:
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.published_of(exhibit)]
         return sorted({path for path in found if not path.is_relative_to(self.places.results)})
+
+    def fetched_by_hand(self, file: str) -> str | None:
+        """How a person gets a download that is not here; None if it is, or a program fetches it."""
+        dataset, name = self.downloads[file]
+        about = self.catalogue.datasets[dataset].files[name]
+        if about.url or at_hand(file, self.download_folders):
+            return None
+        return f"{self.places.data / file} must be put there by a person: {about.fetch_by_hand or 'no address is known.'}"
+
+    def absent(self, scale: str) -> list[str]:
+        """What a person must still put in place before a scale can be made, one sentence for each file or folder."""
+        downloads = {self.places.data / file: file for file in self.downloads}
+        folders = [spec.folder for spec in self.documents.values() if spec.loader == "nus_wide"]
+        found = list[str]()
+        for path in dict.fromkeys([*self.sources(scale), *folders]):
+            if path in downloads:
+                found += [how for how in [self.fetched_by_hand(downloads[path])] if how]
+            elif not path.exists():
+                found.append(f"{path} is not here, and no rule makes it: docs/paper_scale.md says where it is from.")
+        return found
 
     # --- targets --------------------------------------------------------------------------------------------
 
