@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fivesentences.commands.arguments import WORDS, as_command
+from fivesentences.commands.arguments import HELP, WORDS, as_command
 from fivesentences.errors import InputError, visible
 
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
@@ -88,7 +88,7 @@ def command_line(*, later: bool = False) -> TyperGroup:
     Args:
         later: True to import the module of the command in use alone; False to import all, as the documentation does.
     """
-    empty = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=WORDS)
+    empty = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=WORDS, context_settings=HELP)
     empty.callback()(_root)
     root = typer.main.get_command(empty)
     assert isinstance(root, TyperGroup)
@@ -161,6 +161,3 @@ def _end(sentence: str | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(1) from None
 
-
-if __name__ == "__main__":
-    main()

@@ -132,6 +132,7 @@ def test_no_number_and_no_label_of_a_table_is_ever_cut(capsys, monkeypatch, widt
 def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "120")
     said = run(*command, "--help")
+    assert run(*command, "-h").out == said.out
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {' '.join(command)}" in shown.partition("Example")[2]

@@ -83,7 +83,7 @@ def test_command_line(case, carry_out, monkeypatch):
 
 
 def _of_shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    program = f"{shlex.quote(sys.executable)} -m fivesentences.cli"
+    program = f"{shlex.quote(sys.executable)} -m fivesentences"
     return subprocess.run(
         ["bash", "-c", line.replace("FS", program)], cwd=folder, env=os.environ | environment,
         capture_output=True, text=True, timeout=60, check=False,

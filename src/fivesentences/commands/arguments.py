@@ -19,6 +19,7 @@ from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
+HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
 _LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
@@ -98,7 +99,7 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
         [one.replace(kind=one.KEYWORD_ONLY, annotation=run.__annotations__[one.name]) for one in parameters]
     )
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(epilog=WORDS)(run)
+    alone.command(epilog=WORDS, context_settings=HELP)(run)
     command = typer.main.get_command(alone)
     assert isinstance(command, TyperCommand)
     return command

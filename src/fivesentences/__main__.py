@@ -1,0 +1,5 @@
+"""`python -m fivesentences`."""
+
+from fivesentences.cli import main
+
+main()
