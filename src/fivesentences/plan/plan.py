@@ -922,7 +922,8 @@ class Plan:
         about = self.catalogue.datasets[dataset].files[name]
         if about.url or at_hand(file, self.download_folders):
             return None
-        return f"{self.places.data / file} must be put there by a person: {about.fetch_by_hand or 'no address is known.'}"
+        how = about.fetch_by_hand or "no address is known."
+        return f"{self.places.data / file} must be put there by a person: {how}"
 
     def absent(self, scale: str) -> list[str]:
         """What a person must still put in place before a scale can be made, one sentence for each file or folder."""
