@@ -160,4 +160,3 @@ def _end(sentence: str | None = None) -> NoReturn:
     except OSError:  # what is left has nowhere to go, and Python would complain about it at its own end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(1) from None
-

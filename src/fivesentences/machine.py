@@ -77,13 +77,20 @@ def device_named(name: str) -> str:
     """The device of a name: ``cpu``, ``cuda``, or ``auto`` for the better one that there is.
 
     Raises:
-        InputError: If it is another name, or there is no such device.
+        InputError: If it is another name, or there is no such device; with ``auto`` too if SLURM has granted a GPU that
+            torch does not find, which would be held for days by a training on the processor.
     """
     if name not in ("cpu", "cuda", "auto"):
         raise InputError(f"is '{name}'; it is 'cpu', 'cuda' or 'auto'.", where=Argument("device"))
     best = "cpu" if name == "cpu" else best_device()
     if name == "cuda" and best != "cuda":
         raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
+    granted = os.environ.get("SLURM_JOB_GPUS")
+    if granted and name == "auto" and best != "cuda":
+        import torch
+
+        what = f"SLURM has granted GPU {granted}, and torch {torch.__version__} (CUDA {torch.version.cuda}) finds none"
+        raise InputError(f"{what}; install torch for the driver that nvidia-smi shows there, or set gpu: false.")
     return best
 
 
