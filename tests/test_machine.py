@@ -13,7 +13,7 @@ def test_a_job_whose_gpu_torch_does_not_find_ends_and_names_it(monkeypatch: pyte
     monkeypatch.delenv("SLURM_JOB_GPUS", raising=False)
     assert machine.device_named("auto") == "cpu"
     monkeypatch.setenv("SLURM_JOB_GPUS", "3")
-    with pytest.raises(InputError, match="GPU 3.*torch"):
+    with pytest.raises(InputError, match=r"GPU 3.*torch"):
         machine.device_named("auto")
     assert machine.device_named("cpu") == "cpu"  # asked for: a scale without `gpu`
     monkeypatch.setattr(machine, "best_device", lambda: "cuda")
