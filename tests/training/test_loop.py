@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS
+from fivesentences.training import loop
 from fivesentences.training.batches import training_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
@@ -80,6 +82,26 @@ def test_a_temperature_that_the_loss_learns_is_trained_and_shows_in_the_history(
     again.restore(state)
     assert again.objective.learned() == training.objective.learned()
     assert "temperature" not in training_of("vsepp", loss=LossSpec()).objective.learned()
+
+
+@pytest.mark.parametrize(("interval", "within_epochs"), [(0.0, 48), (1.0, 1), (1e9, 0)])
+def test_to_save_the_state_takes_a_small_share_of_the_time(training_of, tmp_path, monkeypatch, interval, within_epochs):
+    now, saves = [0.0], []
+
+    class Slow(ResumeFolder):
+        def save(self, state):
+            saves.append(training.step)
+            now[0] += 10.0  # so that 500 seconds pass before the next one
+
+    def clock():
+        now[0] += 1.0
+        return now[0]
+
+    training = training_of("vsepp", epochs=2, batch_size=3)
+    assert training.batches == 24
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=clock))
+    training.train(Slow(tmp_path, {}), seconds_between_saves=interval)
+    assert len(saves) == within_epochs + 2
 
 
 def rates(training: Training) -> list[float]:

@@ -35,6 +35,7 @@ from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import DevScores, similarity_of
 
 COUNTED = ("epoch", "step", "loss_sum", "best", "best_score", "history")  # of a run's state, beside weights
+SHARE_OF_SAVING = 0.02  # of the time of training, at most, within an epoch
 DROP = 0.1  # the learning rate falls to this share of itself
 
 
@@ -100,7 +101,8 @@ class Training:
 
         Args:
             resume: Where the state is saved.
-            seconds_between_saves: How often it is saved within an epoch.
+            seconds_between_saves: How often it is saved within an epoch, 0 after every batch; less often where a save
+                would take more than 2% of the time, such as the 1.9 GB of VSRN on a slow disk.
             label: Text before the progress bar.
             on_epoch: Called with the history after each epoch.
             stop: Asked after each batch whether to save the state and end.
@@ -109,7 +111,7 @@ class Training:
             InputError: If the loss or the weights are no longer finite.
             Stopped: If ``stop`` was asked to; the state is saved.
         """
-        stop, saved = stop or Stop(), time.monotonic()
+        stop, saved, pause = stop or Stop(), time.monotonic(), seconds_between_saves
         train, done = self.data.train, self.epoch * self.batches + self.step
         lengths, images = train.captions.lengths, train.image_of_caption.numpy()
         with Bar(label, self.settings.epochs * self.batches, done) as bar:
@@ -118,9 +120,12 @@ class Training:
                 for batch in self.loader.batches(batches_of(order, self.settings.batch_size, first=self.step)):
                     self._train_batch(batch)
                     bar.advance(1, self._note())
-                    if stop.asked or time.monotonic() - saved >= seconds_between_saves:
+                    began = time.monotonic()
+                    if stop.asked or began - saved >= pause:
                         resume.save(self.state())
                         saved = time.monotonic()
+                        if seconds_between_saves:
+                            pause = max(seconds_between_saves, (saved - began) / SHARE_OF_SAVING)
                     stop.check(self._saved(resume))
                 self._end_epoch()
                 on_epoch(self.history)
