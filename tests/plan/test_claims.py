@@ -19,6 +19,7 @@ from fivesentences.study.study import PaperClaims, read_claims
 from golden.golden import plan_named
 
 CONFIG = Path(__file__).parents[2] / "config"
+COMPLETE = "paper-complete"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def papers_scale() -> Plan:
 
 
 def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
-    return list(plan.cells_of_claims(plan.scale.scale)[paper, claim])
+    return list(plan.cells_of_claims(plan.scale.complete.scale)[paper, claim])
 
 
 # --- what stands in config/claims -----------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
 
 def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(papers_scale):
     runs, compared = papers_scale.all_runs, 0
-    for of_claim in papers_scale.cells_of_claims("paper").values():
+    for of_claim in papers_scale.cells_of_claims(COMPLETE).values():
         for cell in (one for one in of_claim if isinstance(one, RunCell) and len(one.terms) > 1):
             a, b = ([runs[name] for name in term.runs] for term in cell.terms[:2])
             for one, other in zip(a, b, strict=True):
@@ -139,8 +140,8 @@ def test_at_the_papers_scale_epochs_are_selected_as_in_the_released_code(papers_
 def test_at_the_papers_scale_vsepp_of_the_knn_paper_is_that_of_its_section_3_and_of_no_other(papers_scale):
     found = {}
     for name, study in papers_scale.studies.items():
-        for exhibit in study.made_at(papers_scale.scale):
-            for row in expand_rows(exhibit.row_specs(), study, papers_scale.scale):
+        for exhibit in study.made_at(papers_scale.scale.complete):
+            for row in expand_rows(exhibit.row_specs(), study, papers_scale.scale.complete):
                 for run in (one for one in row.runs if isinstance(one, RunSpec) and one.model.name == "vsepp"):
                     loss = "max" if run.loss.triplet == "hardest" else "other"
                     how = (run.model.initialisation, run.model.pooling, run.training.learning_rate)
@@ -237,7 +238,7 @@ def documents_of(cell: MethodCell) -> str:
 
 
 def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
-    found = papers_scale.cells_of_claims("paper")
+    found = papers_scale.cells_of_claims(COMPLETE)
     of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
     everywhere = {"wikipedia", "pascal", "nus_wide_10k", "nus_wide"}
     about_some = {"texts_find_more": {"nus_wide_10k", "nus_wide"}, "larger_data_help_all": {"nus_wide"}}
@@ -288,7 +289,7 @@ def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
 
 
 def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
-    found = papers_scale.cells_of_claims("paper")
+    found = papers_scale.cells_of_claims(COMPLETE)
     bare = [
         f"{paper.name}/{one.name}"
         for paper in papers_scale.claims
@@ -302,7 +303,7 @@ def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
 def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(papers_scale):
     def sides(paper, claim):
         for cell in cells(papers_scale, paper, claim):
-            yield cell, [papers_scale.runs[term.runs[0]] for term in cell.terms]
+            yield cell, [papers_scale.all_runs[term.runs[0]] for term in cell.terms]
 
     for cell, runs in sides("five_sentences", "gain_larger_flickr30k"):
         assert [run.dataset for run in runs] == ["flickr30k", "flickr30k", "coco", "coco"]

@@ -20,6 +20,8 @@ from fivesentences.features.networks import PACKAGED
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.study.expand import expand_rows
+from fivesentences.study.runs import RunSpec
 from golden.golden import SCALES, plan_named
 from plan.conftest import count
 
@@ -192,6 +194,18 @@ def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download
             assert features.extractor in PACKAGED, source
         else:
             assert known[str(features.weights)].url is not None, source
+
+
+def test_the_default_target_of_the_papers_makes_every_row_with_a_printed_number_and_no_other_seed(plans):
+    plan, printed = plans("paper"), 0
+    for study in plan.studies.values():
+        for exhibit in study.made_at(plan.scale):
+            for row in expand_rows(exhibit.row_specs(), study, plan.scale) if hasattr(exhibit, "row_specs") else []:
+                runs = [run for run in row.runs if getattr(row, "published", None) and isinstance(run, RunSpec)]
+                printed += bool(runs)
+                assert {run.name for run in runs} <= {*plan.runs}
+    assert printed > 100 and {run.seed for run in plan.runs.values()} <= {0, 100}
+    assert len(plan.all_runs) > 4 * len(plan.runs)
 
 
 def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):
