@@ -17,6 +17,7 @@ import torch
 
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
+from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.semantics import write_phi
@@ -52,7 +53,8 @@ def test_a_run_learns_and_records_what_it_did(inputs_in, spec_of, tmp_path, outp
     assert history["epoch"].tolist() == list(range(1, 13))
     assert history["loss"].iloc[-1] < 0.5 * history["loss"].iloc[0]
     assert history["learning_rate"].tolist() == pytest.approx([0.01] * 6 + [0.001] * 6)
-    dev, test = (np.load(tmp_path / f"run/similarity_{split}.npy") for split in ("dev", "test"))
+    _, dev = score_split(tmp_path / "run", "dev")
+    test = np.load(tmp_path / "run/similarity_test.npy")
     assert dev.shape == test.shape == (8, 24)
     assert dev.dtype == test.dtype == np.float32
     # The weights that are kept are those of the first epoch with the best dev Rsum.
@@ -110,7 +112,7 @@ def test_dev_is_scored_every_so_many_epochs_on_some_images_and_the_best_of_those
     # Training itself is the same, so that the scores are those of a run that scores every epoch.
     pd.testing.assert_frame_equal(some.loc[scored].drop(columns="best"), every.loc[scored].drop(columns="best"))
     assert some["loss"].tolist() == every["loss"].tolist()
-    dev = np.load(tmp_path / "some/similarity_dev.npy")
+    _, dev = score_split(tmp_path / "some", "dev")
     assert dev.shape == (8, 24)
     assert rsum(dev[:4, :12]) == pytest.approx(every.loc[scored, "dev_Rsum"].max(), abs=1e-9)
 

@@ -247,8 +247,7 @@ def _kept(plan: Plan) -> int:
     cells = 0.0
     for name, run in plan.runs.items():
         if not plan.places.similarity(name).exists():
-            of_run = sizes[run.dataset]
-            cells += sum(math.prod(size) for split, size in of_run.items() if split != "train")
+            cells += math.prod(sizes[run.dataset].get("test", (0,)))
     for path in (path for path in plan.targets["semantics"] if not path.exists()):
         cells += math.prod(sizes[path.parent.parent.name].get("test", (0,)))
     of_training = {path: run for run in plan.runs.values() for path in plan.phi_read_by([run])}

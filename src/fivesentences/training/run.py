@@ -27,8 +27,8 @@ from fivesentences.training.jobs import RESUME, Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 
-SETTINGS, HISTORY = "run.yaml", "history.csv"
-OUTPUTS = (WEIGHTS, VOCABULARY, SETTINGS, HISTORY, "similarity_dev.npy", "similarity_test.npy")
+SETTINGS, HISTORY, SIMILARITY = "run.yaml", "history.csv", "similarity_test.npy"
+OUTPUTS = (WEIGHTS, VOCABULARY, SETTINGS, HISTORY, SIMILARITY)
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def train_run(
     A first SIGTERM or SIGUSR1 saves the state after the current batch and ends the training.
 
     Writes into ``folder``: ``weights.safetensors`` (best dev score; see ``load_trained``), ``vocabulary.json``,
-    ``run.yaml``, ``history.csv`` (one row per epoch), ``similarity_dev.npy`` and ``similarity_test.npy`` (float32
-    ``[images, captions]`` of the best weights, in the order of the corpus), and last ``finished.json``, the record that
+    ``run.yaml``, ``history.csv`` (one row per epoch), ``similarity_test.npy`` (float32 ``[images, captions]``
+    of the best weights, in the order of the corpus), and last ``finished.json``, the record that
     these are complete. ``folder/resume`` holds the state of an unfinished run; it is used only by a run with the same
     settings, the same content of the input files and the same versions, and removed at the end. A finished run is
     trained again; ``train_runs`` skips it.
@@ -151,18 +151,16 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
                 training.train(resume, seconds_between_saves, label, add_last, stop)
             assert training.best is not None  # every run has an epoch
             training.model.load_state_dict(training.best)
-            splits = {"dev": training.data.dev, "test": training.data.test}
-            similarities = {name: similarity_of(training.model, split) for name, split in splits.items()}
-        return lambda: _write(run, training, similarities)
+            similarity = similarity_of(training.model, training.data.test)
+        return lambda: _write(run, training, similarity)
 
     return Task(spec, folder, OUTPUTS, made_from, fit)
 
 
-def _write(run: Run, training: Training, similarities: Mapping[str, np.ndarray]) -> None:
+def _write(run: Run, training: Training, similarity: np.ndarray) -> None:
     spec, data, folder = run.spec, training.data, run.folder
-    for name, similarity in similarities.items():
-        with replacing(folder / f"similarity_{name}.npy") as temporary:
-            np.save(temporary, similarity)
+    with replacing(folder / SIMILARITY) as temporary:
+        np.save(temporary, similarity)
     data.vocabulary.write(folder / VOCABULARY)
     content = RunFile(format=FORMAT, corpus=str(run.corpus), features=str(run.features), run=spec)
     with replacing(folder / SETTINGS) as temporary:
