@@ -104,6 +104,8 @@ def assert_every_way_gives_one_matrix(name, captions, image_of_caption, rows, se
     np.testing.assert_allclose(pairs, whole[row, column], atol=ROUNDING[name], rtol=0)
     np.testing.assert_array_equal(pairs == 0, whole[row, column] == 0)
     assert scorer.pairs([], []).shape == (0,)
+    some, images = draw.integers(0, len(captions), 12), draw.integers(0, whole.shape[1], 7)  # a batch, some twice
+    np.testing.assert_allclose(scorer.block(some, images), whole[np.ix_(some, images)], atol=ROUNDING[name], rtol=0)
     # Without its own caption, only cells of its own image change, and an image of one caption has no score.
     without = scorer.pairs(row, column, without_own=True)
     own = np.asarray(image_of_caption)[row] == column

@@ -46,7 +46,7 @@ def test_killed_between_any_two_batches(
     assert len(trained) == 20 - (batches if between_saves == 0 else 5 * epochs)
 
 
-@pytest.mark.parametrize(("name", "calls"), [("replacing", 1), ("replacing", 3), ("finish", 0)])
+@pytest.mark.parametrize(("name", "calls"), [("replacing", 1), ("replacing", 2), ("finish", 0)])
 def test_killed_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, name, calls):
     with killed_after(calls, jobs_module if name == "finish" else run_module, name):
         train_run(spec_of(), *inputs, tmp_path / "run")

@@ -25,10 +25,11 @@ def test_a_checkpoint_scores_a_split_as_training_did(run, inputs, spec_of, tmp_p
     for split in ("test", "dev"):
         said = run(*asked, "--split", split)
         assert said.code == 0 and "sims.npy: similarity, float32 [8 images, 24 captions]" in said.out
-        np.testing.assert_array_equal(np.load("sims.npy"), np.load(f"run/similarity_{split}.npy"))
+        np.testing.assert_array_equal(np.load("sims.npy"), score_split("run", split)[1])
         gallery = Corpus.read(inputs.corpus).split(split)
         assert (tmp_path / "c.txt").read_text().splitlines() == gallery.captions
         assert [int(line) for line in (tmp_path / "i.txt").read_text().split()] == [c // 3 for c in range(24)]
+    np.testing.assert_array_equal(score_split("run", "test")[1], np.load("run/similarity_test.npy"))
     assert score_split("run", "train")[1].shape == (24, 72)  # which training does not score
     said = run("evaluate", "sims.npy", "--captions", "c.txt", "--quiet")
     assert said.code == 0 and "N@k" in said.out

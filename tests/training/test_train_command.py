@@ -10,7 +10,7 @@ import yaml
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
-from fivesentences.semantics import write_phi
+from fivesentences.semantics import Tuples, write_phi
 from fivesentences.training import train_run
 from fivesentences.training.run import OUTPUTS
 
@@ -98,17 +98,18 @@ def test_a_matrix_that_a_loss_of_a_scale_needs_is_missed_before_a_run_is_trained
     command, inputs, grid_inputs, tmp_path
 ):
     write_scale(tmp_path, inputs, grid_inputs)
-    losses = {"all": {"triplet": "all"}, "sam": {"sam": {"phi": "bleu_daa"}}}
+    losses = {"all": {"triplet": "all"}, "sam": {"sam": {"phi": "spice_object"}}}
     change(tmp_path / "config/studies/p.yaml", losses=losses)
     code, said = command("config/s.yaml")
-    matrix = "results/semantics/d/train/bleu_daa.npy"
+    matrix = "results/semantics/d/train/spice_object.npy"
     assert code == 1 and "Traceback" not in said
     assert f"{matrix}: there is no such file" in said.replace("\n", " ")
     assert f"uv run snakemake {matrix} --configfile config/s.yaml" in said.replace("\n", " ")
     assert not (tmp_path / "results/training").exists()
     assert command("config/s.yaml", "--only", "d/vsepp/*")[0] == 0  # a run that does not read it
     train = Corpus.read(inputs.corpus).split("train")
-    write_phi("bleu_daa", train.captions, train.image_of_caption, tmp_path / matrix)
+    tuples = Tuples([[(word,) for word in text.split()] for text in train.captions], "a test", "")
+    write_phi("spice_object", train.captions, train.image_of_caption, tmp_path / matrix, tuples)
     assert command("config/s.yaml", "--only", "d/vsepp+*")[0] == 0
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.losses import LossSpec
-from fivesentences.semantics.registry import parse_name
+from fivesentences.semantics.registry import model_of, of_batches, parse_name
 from fivesentences.study.runs import RunSpec
 
 ALL_CAPTIONS = "fraction=1"  # what ``captions_of`` calls the whole training split
@@ -93,8 +93,8 @@ class Places:
     def phi_files(self, spec: RunSpec) -> dict[str, Path]:
         """phi of training captions that a run's loss reads from files, by name.
 
-        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of them. tf-idf is
-        computed when it is needed.
+        CIDEr is prepared from the run's own captions, SPICE has a matrix of them, and a phi of vectors their vectors.
+        Others are computed when they are needed.
         """
         names = [name for name in spec.loss.phis if parse_name(name)[0] == "cider"]
         prepared = {name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz") for name in names}
@@ -106,10 +106,9 @@ class Places:
         part = "" if captions == ALL_CAPTIONS else f",{captions}"
         found = {}
         for name in loss.phis:
-            metric, _, model, _ = parse_name(name)
-            if model is not None:
+            if (model := model_of(name)) is not None:
                 found[name] = self.caption_vectors(dataset, model)
-            elif metric not in ("cider", "tfidf"):
+            elif not of_batches(name):
                 found[name] = self.phi(dataset, "train", f"{name}{part}.npy")
         return found
 

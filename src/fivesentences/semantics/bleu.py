@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
-from fivesentences.semantics.references import References, dot_of_rows, sorted_rows
+from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -129,6 +129,20 @@ class BleuScorer(ByLengthScorer):
         scores *= brevity
         return scores
 
+    def block(self, captions: Indices, images: Indices) -> NDArray[np.float64]:
+        """Score some captions against some images, see ``Scorer.block``."""
+        length = self._length[captions][:, None]
+        candidates = self._candidates[captions]
+        radix = int(length.max(initial=0)) + 1
+        candidates.data = radix ** self._order_of_column[candidates.indices].astype(np.int64)
+        packed, correct = block_of_rows(candidates, self._image_rows[0][images]), []
+        for _ in range(self._n):
+            packed, count = np.divmod(packed, radix)
+            correct.append(count)
+        reference, first = self._references.of_each(images)
+        closest = _closest(self._length[reference], length, first)
+        return self._score_of(correct, length) * self._brevity(length, closest)
+
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         own = self._references.own(captions, images) & without_own
         correct = []
@@ -163,14 +177,14 @@ def _closest(
 
     Args:
         reference_length: ``[references]``.
-        candidate_length: ``[references]`` or scalar.
+        candidate_length: ``[references]``, scalar, or ``[candidates, 1]`` for ``[candidates, groups]``.
         first: ``[groups]`` index of the first reference of each group.
     """
     if not len(first):
         return np.zeros(0, dtype=np.int64)
     room = int(reference_length.max()) + 1
     key = np.abs(reference_length - candidate_length) * room + reference_length
-    return np.asarray(np.minimum.reduceat(key, first) % room)
+    return np.asarray(np.minimum.reduceat(key, first, axis=-1) % room)
 
 
 def bleu_matrix(

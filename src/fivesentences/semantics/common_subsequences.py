@@ -75,6 +75,27 @@ class CommonSubsequences:
             lengths[place] = block.lengths(candidate.tolist())
         return lengths
 
+    def words_of_each(self, candidates: Sequences, rank: NDArray[np.int64]) -> Bits:
+        """``words`` of several candidates at once.
+
+        Args:
+            candidates: The candidates.
+            rank: ``[words of all candidates]`` rank of each word among the distinct words of its candidate.
+
+        Returns:
+            ``[candidates, references]`` bits.
+        """
+        kind = _type_for(int(rank.max(initial=-1)) + 1)
+        found = np.zeros((len(candidates.length), self._n), dtype=kind)
+        for place, block in self._blocks:
+            if not (kind.hasobject or block.holds_integers):
+                found[:, place] = block.words_of_each(candidates, rank, kind)
+                continue
+            for row, (start, length) in enumerate(zip(candidates.start, candidates.length, strict=True)):
+                part = slice(start, start + length)
+                found[row, place] = block.words(candidates.word[part].tolist(), rank[part].tolist(), kind)
+        return found
+
     def words(self, candidate: NDArray[np.int64], rank: NDArray[np.int64]) -> Bits:
         """Find the distinct words of the candidate that are in its common subsequence with each reference.
 
@@ -142,9 +163,39 @@ class _Block:
         prefix = self._prefix.copy()
         for (holder, mask, before, after), bit in reversed(steps):
             some = prefix[holder]
-            found[holder] |= self._step_back(some, mask, before, after) * bit
+            found[holder] |= self._step_back(some, mask, before ^ after) * bit
             prefix[holder] = some
         return found
+
+    @property
+    def holds_integers(self) -> bool:
+        """Whether bits are Python integers."""
+        return self._full.dtype.hasobject
+
+    def words_of_each(self, candidates: Sequences, rank: NDArray[np.int64], kind: np.dtype[Any]) -> Bits:
+        distinct, number = np.unique(candidates.word, return_inverse=True)
+        start = np.array(self._start)
+        held = start[distinct + 1] - start[distinct]
+        entries = ranges(start[distinct], held)
+        positions = np.zeros((len(distinct), len(self._prefix)), dtype=self._prefix.dtype)  # of each word
+        positions[np.repeat(np.arange(len(distinct)), held), self._holder[entries]] = self._mask[entries]
+        by_length = np.argsort(-candidates.length, kind="stable")  # so that those with a k-th word are the first ones
+        length, first = candidates.length[by_length], candidates.start[by_length]
+        state = np.full((len(length), len(self._prefix)), self._full)
+        steps = []
+        for place in range(int(length.max(initial=0))):
+            some = first[length > place] + place
+            mask, before = positions[number[some]], state[: len(some)]
+            after = self._step(before, mask)
+            steps.append((mask, before ^ after, np.left_shift(np.array(1, dtype=kind), rank[some].astype(kind))))
+            state[: len(some)] = after
+        found = np.zeros(state.shape, dtype=kind)
+        prefix = np.broadcast_to(self._prefix, state.shape).copy()
+        for mask, changed, bit in reversed(steps):
+            found[: len(mask)] |= self._step_back(prefix[: len(mask)], mask, changed) * bit[:, None]
+        unsorted = np.empty_like(found)
+        unsorted[by_length] = found
+        return unsorted
 
     def _advanced(self, state: Bits, word: int) -> tuple[Bits, tuple[Any, Bits, Bits, Bits]]:
         """The state after one more word, and what changed: which references, the word's positions, before, after."""
@@ -167,7 +218,7 @@ class _Block:
         total |= np.subtract(state, used, out=used)
         return np.asarray(total)
 
-    def _step_back(self, prefix: Bits, mask: Bits, before: Bits, after: Bits) -> NDArray[np.bool_]:
+    def _step_back(self, prefix: Bits, mask: Bits, changed: Bits) -> NDArray[np.bool_]:
         """Trace one word of the candidate back through the table.
 
         The word is taken if it is the last word of what is left of the reference, or if the common subsequence would
@@ -176,15 +227,14 @@ class _Block:
         Args:
             prefix: What is left of the references: that many of the lowest bits are 1. Changed in place.
             mask: Positions of the word.
-            before: Bits of the dynamic programme before the word.
-            after: Bits of the dynamic programme after the word.
+            changed: Bits of the dynamic programme that the word changed.
 
         Returns:
             ``[references]`` whether the word is taken.
         """
         places: Bits = mask & prefix
         # The common subsequence grows by at most one word, so the parity of the change says whether it grows.
-        gained = np.bitwise_count((before ^ after) & prefix) & 1 != 0
+        gained = np.bitwise_count(changed & prefix) & 1 != 0
         taken: NDArray[np.bool_] = np.logical_or(((prefix ^ (prefix >> 1)) & places) != 0, gained)
         shift = 1
         while shift < self._bits:  # all bits up to the last position

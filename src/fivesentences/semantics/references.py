@@ -40,6 +40,11 @@ class References:
         last = images.stop - 1
         return self.by_image[self.first[images.start] : self.first[last] + self.count[last]]
 
+    def of_each(self, images: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the captions of some images, those of the first one first, and where those of each image begin."""
+        count = self.count[images]
+        return self.by_image[ranges(self.first[images], count)], np.cumsum(count) - count
+
     def of_pairs(
         self, captions: NDArray[np.int64], images: NDArray[np.int64], without_own: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -89,6 +94,28 @@ def dot_of_rows(
         product = left[left_rows[chunk]].multiply(right[right_rows[chunk]])
         dots[chunk] = np.asarray(product.sum(axis=1)).ravel()
     return dots
+
+
+def block_of_rows(left: Any, right: Any) -> NDArray[Any]:
+    """Return ``left @ right.T``, dense, of two matrices of few rows and of more columns than are looked at.
+
+    Args:
+        left: ``scipy.sparse.csr_array`` ``[a, columns]``.
+        right: ``scipy.sparse.csr_array`` ``[b, columns]``.
+
+    Returns:
+        ``[a, b]``; products are added in the order of ``left``'s columns.
+    """
+    columns, column = np.unique(left.indices, return_inverse=True)
+    place = np.searchsorted(columns, right.indices)
+    known = np.flatnonzero(place < len(columns))
+    known = known[columns[place[known]] == right.indices[known]]
+    row = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
+    few = scipy.sparse.csr_array(
+        (right.data[known], (place[known], row[known])), shape=(len(columns), right.shape[0])
+    )
+    rows = scipy.sparse.csr_array((left.data, column, left.indptr), shape=(left.shape[0], len(columns)))
+    return np.asarray((rows @ few).toarray())
 
 
 def chunks(cost: NDArray[np.int64], most: int = ENTRIES_PER_CHUNK) -> Iterator[slice]:

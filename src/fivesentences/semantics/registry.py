@@ -130,6 +130,16 @@ def needs_tuples(phi_name: str) -> bool:
     return SEMANTIC_METRICS[parse_name(phi_name)[0]].tuples
 
 
+def of_batches(phi_name: str) -> bool:
+    """Whether losses compute a phi of words for each batch, in milliseconds; others are read from a matrix.
+
+    Raises:
+        InputError: If there is no such metric or tokenisation.
+    """
+    metric = SEMANTIC_METRICS[parse_name(phi_name).metric]
+    return metric.whole and not metric.tuples
+
+
 def model_of(phi_name: str) -> str | None:
     """The model whose vectors a phi compares; None for a phi of words or tuples.
 

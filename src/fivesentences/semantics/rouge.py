@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, ranks
-from fivesentences.semantics.references import References, dot_of_rows, ranges, sorted_rows
+from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, ranges, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import number_words, tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -232,9 +232,10 @@ class RougeDaaScorer(SubsequenceScorer):
         numbered, pair = np.unique(pair, return_inverse=True)
         word_pairs = _sets(pair, np.bincount(of_word[second], minlength=len(count)), len(numbered))
         # Pairs across two captions count, although perhaps no caption has them.
-        _, here, there = np.intersect1d(numbered, self._known_pairs, assume_unique=True, return_indices=True)
-        place = np.full(len(numbered), -1)
-        place[here] = there
+        place = np.searchsorted(self._known_pairs, numbered)
+        known = place < len(self._known_pairs)
+        known[known] = self._known_pairs[place[known]] == numbered[known]
+        place[~known] = -1
         column = place[word_pairs.indices]
         start = np.concatenate([[0], np.cumsum(column >= 0)])[word_pairs.indptr]
         column = column[column >= 0]
@@ -255,6 +256,27 @@ class RougeDaaScorer(SubsequenceScorer):
             ((self._word_sets[captions] @ self._image_words).toarray(), different, self._words_of_image),
             ((self._word_pairs[captions] @ self._image_word_pairs).toarray(), n_pairs, self._pairs_of_image),
             (common, different, self._words_of_image),
+        )
+
+    def block(self, captions: Indices, images: Indices) -> NDArray[np.float64]:
+        """Score some captions against some images, see ``Scorer.block``."""
+        reference, first = self._references.of_each(images)
+        words, word_pairs, n_words, n_pairs = self._documents(reference, self._references.count[images])
+        of_captions = ranges(self._start[captions], self._sequences.length[captions])
+        # Words by numbers of their own, so that tables are as small as the batch.
+        candidates, references = (self._sequences.take(some) for some in (captions, reference))
+        numbered, number = np.unique(np.concatenate([candidates.word, references.word]), return_inverse=True)
+        candidates, references = (
+            Sequences(word, some.length, len(numbered))
+            for word, some in zip(np.split(number, [len(candidates.word)]), (candidates, references), strict=True)
+        )
+        bits = CommonSubsequences(references).words_of_each(candidates, self._rank[of_captions])
+        common = np.bitwise_count(np.bitwise_or.reduceat(bits, first, axis=1)).astype(np.int64)
+        different, of_candidate = self._n_different[captions][:, None], self._n_pairs[captions][:, None]
+        return _mean_f(
+            (block_of_rows(self._word_sets[captions], words), different, n_words),
+            (block_of_rows(self._word_pairs[captions], word_pairs), of_candidate, n_pairs),
+            (common, different, n_words),
         )
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:

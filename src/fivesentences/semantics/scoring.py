@@ -73,6 +73,11 @@ class Scorer(ABC):
         """
         return self._pairs(*checked_pairs(captions, images, self.shape), without_own)
 
+    def block(self, captions: Indices, images: Indices) -> NDArray[np.float64]:
+        """Score some captions against some images, ``[captions, images]`` cells as in ``score``; either may repeat."""
+        size = len(captions), len(images)
+        return self.pairs(np.repeat(captions, size[1]), np.tile(images, size[0])).reshape(size)
+
     @abstractmethod
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         """``pairs`` of indices that have been checked."""

@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams
-from fivesentences.semantics.references import References, dot_of_rows, mean_of_pairs, sorted_rows
+from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -65,6 +65,10 @@ class TfidfScorer(Scorer):
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
         """Return the rows of ``score`` without their zeros."""
         return self._vectors[captions] @ self._means
+
+    def block(self, captions: Indices, images: Indices) -> NDArray[np.float64]:
+        """Score some captions against some images, see ``Scorer.block``."""
+        return block_of_rows(self._vectors[captions], self._mean_rows[images])
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         own = self._references.own(captions, images) & without_own

@@ -13,12 +13,9 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.batch_cider import BatchCider
 from fivesentences.semantics.embedding import EmbeddingScorer
 from fivesentences.semantics.phi_file import captions_sha256, read_phi, read_phi_note
-from fivesentences.semantics.registry import parse_name, prepare
+from fivesentences.semantics.registry import of_batches, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 from fivesentences.semantics.sentence_encoders import encode_captions, read_vectors
-
-COMPUTED = ("cider", "tfidf")  # milliseconds per batch; the others take 0.1 s and are read from a matrix
-
 
 # [B] rows of a run's training captions -> [B captions, B images] float32. Several runs on the same captions share one.
 BatchPhi = Callable[[NDArray[np.int64]], NDArray[np.float32]]
@@ -46,7 +43,7 @@ def open_phis(
         train: The run's training captions, perhaps a fraction of the split.
         files: Name -> file: a matrix of ``train`` or of ``split`` (``.npy`` of ``write_phi``), or, for CIDEr, the file
             that ``BatchCider.write`` made from ``train`` (``.npz``); for ``embedding`` the vectors that
-            ``write_vectors`` wrote. CIDEr and tf-idf need none, nor do vectors, which are encoded then.
+            ``write_vectors`` wrote. SPICE alone needs one; vectors are encoded then, and all else is computed.
         split: The whole training split; None: ``train`` is the whole split.
 
     Raises:
@@ -74,17 +71,11 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
         return (cider or BatchCider.read(Path(file or ""), captions, pairing, tokenisation)).batch
     if file is not None:
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
-    if metric not in COMPUTED:
+    if not of_batches(name):
         cure = f"give its matrix of the training captions (fivesentences phi {name} CAPTIONS -o {name}.npy)"
         raise InputError(f"phi {name!r} is not computed for each batch, which would take too long", cure=cure)
     scorer = prepare(name, captions, pairing)
-
-    def cells(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        size = len(rows)
-        found = scorer.pairs(np.repeat(rows, size), np.tile(pairing[rows], size))
-        return found.reshape(size, size).astype(np.float32)
-
-    return cells
+    return lambda rows: scorer.block(rows, pairing[rows]).astype(np.float32)
 
 
 def _open_matrix(file: Path, train: Corpus, split: Corpus) -> BatchPhi:
