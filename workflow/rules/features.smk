@@ -151,7 +151,7 @@ rule describe_precomp:
         dataset=one_of([*PLAN.precomp, *PLAN.released_regions]),
         extracted=one_of(PLAN.described),
     resources:
-        mem_mb=1000,
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
         data=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).model_dump(include={"prefix", "testall"}),
