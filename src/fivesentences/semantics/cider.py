@@ -65,8 +65,13 @@ class CiderVectors:
         return len(self.n_references)
 
 
-def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace") -> CiderVectors:
-    """Prepare captions for CIDEr; the idf counts the images of exactly these captions.
+def cider_vectors(
+    captions: Sequence[str],
+    image_of_caption: ArrayLike,
+    tokenize: str = "whitespace",
+    documents: NDArray[np.bool_] | None = None,
+) -> CiderVectors:
+    """Prepare captions for CIDEr; the idf counts the images of these captions, or of those that ``documents`` marks.
 
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` does not fit.
@@ -76,7 +81,8 @@ def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize
     n_images = len(n_references)
     grams = count_ngrams(tokenise(captions, tokenize), LONGEST)
 
-    image_and_gram = np.unique(pairing[grams.caption] * max(1, grams.n_grams) + grams.gram)
+    counted = slice(None) if documents is None else documents[grams.caption]
+    image_and_gram = np.unique((pairing[grams.caption] * max(1, grams.n_grams) + grams.gram)[counted])
     images_with_gram = np.bincount(image_and_gram % max(1, grams.n_grams), minlength=grams.n_grams)
     # Both logarithms come from one table, so that an n-gram that every image has gets an idf of exactly 0.
     log = np.log(np.arange(1.0, n_images + 1.0))
@@ -118,13 +124,20 @@ class CiderScorer(ByLengthScorer):
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption.
         tokenize: As in ``tokenisation.tokenise``.
+        documents: ``[captions]`` which of them count for document frequencies; None: all.
 
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
 
-    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
-        vectors = cider_vectors(captions, image_of_caption, tokenize)
+    def __init__(
+        self,
+        captions: Sequence[str],
+        image_of_caption: ArrayLike,
+        tokenize: str = "whitespace",
+        documents: NDArray[np.bool_] | None = None,
+    ):
+        vectors = cider_vectors(captions, image_of_caption, tokenize, documents)
         n_captions, n_images = vectors.n_captions, vectors.n_images
         self.shape = (n_captions, n_images)
         self._length = vectors.length

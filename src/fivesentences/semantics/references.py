@@ -111,9 +111,7 @@ def block_of_rows(left: Any, right: Any) -> NDArray[Any]:
     known = np.flatnonzero(place < len(columns))
     known = known[columns[place[known]] == right.indices[known]]
     row = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
-    few = scipy.sparse.csr_array(
-        (right.data[known], (place[known], row[known])), shape=(len(columns), right.shape[0])
-    )
+    few = scipy.sparse.csr_array((right.data[known], (place[known], row[known])), shape=(len(columns), right.shape[0]))
     rows = scipy.sparse.csr_array((left.data, column, left.indptr), shape=(left.shape[0], len(columns)))
     return np.asarray((rows @ few).toarray())
 

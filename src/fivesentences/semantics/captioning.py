@@ -1,0 +1,95 @@
+"""Captions that a model made against those that people wrote: CIDEr and SPICE as captioning papers report them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.semantics import java
+from fivesentences.semantics.cider import CiderScorer
+from fivesentences.semantics.spice import SpiceScorer
+from fivesentences.semantics.tuples import Tuples, read_tuples
+from fivesentences.semantics.validation import checked_captions
+
+
+class CaptionScores(NamedTuple):
+    """The score of a set of captions, and that of each.
+
+    Attributes:
+        corpus: The mean of ``each``, which is the score of the whole set.
+        each: ``[candidates]`` float64.
+    """
+
+    corpus: float
+    each: NDArray[np.float64]
+
+
+def cider(
+    candidates: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = "whitespace"
+) -> CaptionScores:
+    """CIDEr of one caption per image against the image's references, 0 to 10.
+
+    Equal to ``pycocoevalcap.cider.Cider().compute_score``, whose document frequencies count the images that are given
+    (Vedantam et al. 2015; 10 is that code's factor). The COCO server first cuts words as the Penn Treebank does, ``"ptb"``.
+
+    Args:
+        candidates: One caption per image.
+        references: The captions of each image that people wrote, any number.
+        tokenize: As in ``tokenisation.tokenise``.
+
+    Raises:
+        InputError: If there are no candidates, the two differ in length, or an image has no references.
+    """
+    captions, image_of_caption = _together(candidates, references)
+    is_reference = np.arange(len(captions)) < len(captions) - len(candidates)
+    return _scores(CiderScorer(captions, image_of_caption, tokenize, documents=is_reference), len(candidates))
+
+
+def spice(
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    tuples: Tuples | None = None,
+    mirror: Path | None = None,
+) -> CaptionScores:
+    """SPICE of one caption per image against the image's references, 0 to 1 (Anderson et al. 2016).
+
+    Args:
+        candidates: One caption per image.
+        references: The captions of each image that people wrote, any number.
+        tuples: Those of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
+            which needs the extra ``java``.
+        mirror: Take CoreNLP from here, not from the network.
+
+    Raises:
+        InputError: As ``cider``; or if there is no Java or CoreNLP.
+    """
+    captions, image_of_caption = _together(candidates, references)
+    if tuples is None:
+        with tempfile.TemporaryDirectory() as folder:
+            java.parse_captions(captions, file := Path(folder) / "tuples.jsonl.gz", mirror=mirror)
+            tuples = read_tuples(file, captions)
+    return _scores(SpiceScorer(tuples.of_caption, image_of_caption), len(candidates))
+
+
+def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:
+    """All references and then the candidates, and the image of each."""
+    candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
+    if len(groups) != len(candidates):
+        raise InputError(f"there are {len(candidates)} candidates but references of {len(groups)} images.")
+    images = np.arange(len(groups))
+    counts = [len(group) for group in groups]
+    return [*chain.from_iterable(groups), *candidates], np.concatenate([np.repeat(images, counts), images])
+
+
+def _scores(scorer: CiderScorer | SpiceScorer, candidates: int) -> CaptionScores:
+    """A candidate is one of its image's captions; left out of them, it meets the references alone."""
+    last = np.arange(scorer.shape[0] - candidates, scorer.shape[0])
+    each = scorer.pairs(last, np.arange(candidates), without_own=True)
+    return CaptionScores(float(each.mean()), each)

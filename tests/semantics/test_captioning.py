@@ -1,0 +1,73 @@
+"""CIDEr and SPICE of captions that a model made, against pycocoevalcap and against sets of tuples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pycocoevalcap.cider.cider import Cider
+
+import fivesentences
+from fivesentences.errors import InputError
+from fivesentences.semantics import Tuples
+
+CAPTIONS = st.lists(st.sampled_from("a the dog dogs cat runs on grass two".split()), min_size=1, max_size=9).map(
+    " ".join
+)
+IMAGES = st.lists(st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=5)), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(images=IMAGES)
+def test_cider_is_that_of_pycocoevalcap_for_the_set_and_for_each(images: list[tuple[str, list[str]]]) -> None:
+    made, references = [one for one, _ in images], [group for _, group in images]
+    corpus, each = Cider().compute_score(dict(enumerate(references)), {image: [one] for image, one in enumerate(made)})
+    ours = fivesentences.cider(made, references)
+    np.testing.assert_allclose(ours.each, each, rtol=0, atol=1e-9)
+    assert ours.corpus == pytest.approx(corpus, abs=1e-9)
+
+
+def test_spice_is_f1_of_the_tuples_of_candidate_and_references() -> None:
+    references = [["p q", "p r"], ["s"]]
+    of_caption = [[("p",), ("p", "q")], [("p",), ("r",)], [("s",)], [("p",), ("t",)], [("s",)]]  # then the candidates
+    ours = fivesentences.spice(["p t", "s"], references, Tuples(of_caption, "a test", ""))
+    assert ours.each == pytest.approx([2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3), 1.0])  # one of two, of three different
+    assert ours.corpus == pytest.approx(ours.each.mean())
+
+
+@pytest.mark.parametrize(
+    ("made", "references", "named"),
+    [
+        (["a"], [["a"], ["b"]], "references of 2"),
+        ([], [], "empty"),
+        (["a"], [[]], "empty"),
+        (["a"], ["b"], "one string"),
+    ],
+)
+def test_what_cannot_be_paired_is_named(made: list[str], references: list[list[str]], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        fivesentences.cider(made, references)
+
+
+def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made, references = ["a dog runs", "a cat"], [["a dog", "the dog runs"], ["a cat sleeps", "cats"]]
+    Path("made.txt").write_text("\n".join(made) + "\n")
+    Path("references.txt").write_text("".join(f"{one}\n" for group in references for one in group))
+    said = run("captioning", "made.txt", "references.txt", "--per-image", 2, "--csv", "each.csv")
+    ours = fivesentences.cider(made, references)
+    assert said.code == 0 and f"{ours.corpus:.4f}" in said.out
+    np.testing.assert_allclose(pd.read_csv("each.csv")["value"], ours.each)
+    said = run("captioning", "made.txt", "references.txt")
+    assert said.code == 1 and "references.txt" in said.err and "4 captions" in said.err
+
+
+def test_names_of_the_package_are_those_of_its_rooms() -> None:
+    assert {"cider", "evaluate", "ncs", "spice"} <= {*dir(fivesentences)}
+    assert all(callable(getattr(fivesentences, name)) for name in ("cider", "evaluate", "ncs", "spice"))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = fivesentences.nothing
