@@ -37,7 +37,8 @@ def cider(
     """CIDEr of one caption per image against the image's references, 0 to 10.
 
     Equal to ``pycocoevalcap.cider.Cider().compute_score``, whose document frequencies count the images that are given
-    (Vedantam et al. 2015; 10 is that code's factor). The COCO server first cuts words as the Penn Treebank does, ``"ptb"``.
+    (Vedantam et al. 2015; 10 is that code's factor). The COCO server first cuts words as the Penn Treebank does:
+    ``"ptb"``.
 
     Args:
         candidates: One caption per image.
