@@ -15,9 +15,8 @@ import fivesentences
 from fivesentences.errors import InputError
 from fivesentences.semantics import Tuples
 
-CAPTIONS = st.lists(
-    st.sampled_from(["a", "the", "dog", "dogs", "cat", "runs", "on", "grass", "two"]), min_size=1, max_size=9
-).map(" ".join)
+WORDS = ["a", "the", "dog", "dogs", "cat", "runs", "on", "grass", "two"]
+CAPTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 IMAGES = st.lists(st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=5)), min_size=1, max_size=8)
 
 
