@@ -29,6 +29,7 @@ extensions = [
     "sphinxcontrib.typer",
     "docstrings",
     "reference_pages",
+    "results_pages",
 ]
 suppress_warnings = ["etoc.glob"]  # a document that no entry names is reported all the same
 external_toc_path = "docs/site/contents.yml"

@@ -157,6 +157,27 @@ def test_a_mistake_fails_the_build(tmp_path: Path, change: dict[str, str], messa
         assert message in done.stderr
 
 
+def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    page = "[results](../results/paper/x/index.html)"
+    kept = {"results/paper/x/index.html": "<img src=a.png>", "results/paper/x/a.png": "picture"}
+    for name, text in (WHOLE | kept | {"docs/other.md": f"# Other\n\n## A part\n\n{page}\n"}).items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=source, check=True)
+    (source / "results/paper/x/mine.html").write_text("not kept")
+    (source / "contents.yml").write_text("root: README\nentries: [{file: docs/other}]\n")
+    extensions = "extensions=myst_nb,sphinx_external_toc,results_pages"
+    done = build(source, out, "-D", extensions, "-D", f"external_toc_path={source}/contents.yml")
+    assert done.returncode == 0, done.stderr
+    other = soup((out / "docs/other.html").read_text(encoding="utf-8"), "html.parser")
+    (link,) = [one["href"] for one in other.select("article a[href]") if one.get_text() == "results"]
+    assert {name: (out / name).read_text() for name in kept} == kept and not (out / "_downloads").exists()
+    assert (out / "docs" / link).resolve() == out / "results/paper/x/index.html"
+    assert not (out / "results/paper/x/mine.html").exists()
+
+
 CONFIGURATION = {
     "scale": [path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "datasets"],
     "datasets": [ROOT / "config" / "datasets.yaml"],

@@ -1,0 +1,46 @@
+"""Links to kept results lead to their pages, which the site has beside its documents.
+
+Sphinx would copy the one file that a link names, without the style sheets and pictures that it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+RESULTS = Path("results", "paper")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add both steps to a build."""
+    app.connect("doctree-read", _lead_to_pages, priority=400)  # before Sphinx collects the files that it copies
+    app.connect("build-finished", _copy)
+    return {"parallel_read_safe": True}
+
+
+def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
+    folder = Path(app.srcdir, app.env.docname).parent
+    for node in list(doctree.findall(addnodes.download_reference)):
+        path = Path(os.path.normpath(folder / node["reftarget"]))
+        if path.is_relative_to(Path(app.srcdir, RESULTS)) and path.suffix == ".html":
+            page = nodes.reference("", "", *node.children, refuri=Path(os.path.relpath(path, folder)).as_posix())
+            node.replace_self(page)
+
+
+def _copy(app: Sphinx, exception: Exception | None) -> None:
+    """Copy what git keeps of results, so that nothing of a run made here gets on a site."""
+    if exception is not None or not Path(app.srcdir, RESULTS).is_dir():
+        return
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", RESULTS], cwd=app.srcdir, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        (out := Path(app.outdir, name)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(app.srcdir, name), out)
