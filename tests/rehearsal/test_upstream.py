@@ -181,10 +181,12 @@ def test_the_rehearsal_makes_every_table_and_figure_with_every_model_and_option_
         lambda run: (run.training.drop_every, run.training.learning_rate, run.training.selection),
         lambda run: (str(run.loss.triplet), *(type(term).__name__ for term in run.loss.terms)),
     ):
-        assert {of(run) for run in small.runs.values()} == {of(run) for run in paper.runs.values()}
+        assert {of(run) for run in small.runs.values()} == {of(run) for run in paper.all_runs.values()}
     assert set(small.single_phis) == set(paper.single_phis)
-    assert {run.ensemble for run in small.ensembles.values()} == {run.ensemble for run in paper.ensembles.values()}
-    readings = [{reading for run in plan.runs for reading in plan.inferences[run]} for plan in (small, paper)]
+    assert {run.ensemble for run in small.ensembles.values()} == {run.ensemble for run in paper.all_ensembles.values()}
+    runs = [(small, small.runs), (paper, paper.all_runs)]  # of the papers' scale, all that the target complete makes
+    readings = [{reading for run in of for reading in plan.inferences[run]} for plan, of in runs]
     assert readings[0] == readings[1] and "csls, 5 folds" in readings[0]
-    methods = [{(run.documents, run.method.method) for run in plan.subspaces.runs.values()} for plan in (small, paper)]
+    made = (small.subspaces.runs, paper.subspaces.all_runs)
+    methods = [{(run.documents, run.method.method) for run in runs.values()} for runs in made]
     assert methods[0] == methods[1]
