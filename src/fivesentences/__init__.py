@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from fivesentences.lazy import lazily
+
 if TYPE_CHECKING:
     from fivesentences.evaluation import evaluate
     from fivesentences.metrics import ncs
@@ -11,19 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["__version__", "cider", "evaluate", "ncs", "spice"]
 
-_HOME = {"cider": "semantics.captioning", "evaluate": "evaluation", "ncs": "metrics", "spice": "semantics.captioning"}
+_lazily = lazily(__name__, {"evaluation": "evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"})
 
 
 def __getattr__(name: str) -> Any:
-    import importlib
-
     if name == "__version__":  # looked up when asked for, so that importing the package stays cheap
         import importlib.metadata
 
         return importlib.metadata.version("fivesentences")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"fivesentences.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lazily(name)
 
 
 def __dir__() -> list[str]:

@@ -65,17 +65,19 @@ def subspace_job_of(wildcards):
 # What a person must fetch, and has not, ends the planning: all of it is named at once.
 
 
-def fetched_by_program(wildcards):
-    if PLAN.fetched_by_hand(wildcards.file):
+def unless_absent(absent, files):
+    if absent:
         raise WorkflowError("\n".join(PLAN.absent(SCALE.scale)))
-    return []
+    return files
+
+
+def fetched_by_program(wildcards):
+    return unless_absent(PLAN.fetched_by_hand(wildcards.file), [])
 
 
 def precomp_folder(wildcards):
     folder = PLAN.folder_of_features(wildcards.dataset).folder
-    if not folder.exists():
-        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale)))
-    return folder
+    return unless_absent(not folder.exists(), folder)
 
 
 # Nothing here makes a user's own photographs: whatever reads them takes a digest as a parameter and ignores their times.

@@ -3,7 +3,7 @@
 
 rule download:
     input:
-        fetched_by_program,
+        fetched_by_program,  # no file, but an error if a person must fetch this one
     output:
         file="data/{file}",
     log:

@@ -929,13 +929,14 @@ class Plan:
         """What a person must still put in place before a scale can be made, one sentence for each file or folder."""
         downloads = {self.places.data / file: file for file in self.downloads}
         folders = [spec.folder for spec in self.documents.values() if spec.loader == "nus_wide"]
-        found = list[str]()
+        found = list[str | None]()
         for path in dict.fromkeys([*self.sources(scale), *folders]):
             if path in downloads:
-                found += [how for how in [self.fetched_by_hand(downloads[path])] if how]
+                found.append(self.fetched_by_hand(downloads[path]))
             elif not path.exists():
-                found.append(f"{path} is not here, and no rule makes it: docs/paper_scale.md says where it is from.")
-        return found
+                where = "docs/paper_scale.md says where that of the papers is from"
+                found.append(f"{path} is not here, and no rule makes it; {where}.")
+        return [one for one in found if one]
 
     # --- targets --------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class References:
         """
         count = self.count[images]
         pair = np.repeat(np.arange(len(captions)), count)
-        reference = self.by_image[ranges(self.first[images], count)]
+        reference, _ = self.of_each(images)
         if without_own:
             kept = reference != captions[pair]
             pair, reference = pair[kept], reference[kept]
@@ -96,6 +96,14 @@ def dot_of_rows(
     return dots
 
 
+def places_of(values: NDArray[np.integer], known: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Index of each value in an ascending array without repetitions; -1 where it is not there."""
+    if not len(known):
+        return np.full(len(values), -1)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, place, -1)
+
+
 def block_of_rows(left: Any, right: Any) -> NDArray[Any]:
     """Return ``left @ right.T``, dense, of two matrices of few rows and of more columns than are looked at.
 
@@ -107,9 +115,8 @@ def block_of_rows(left: Any, right: Any) -> NDArray[Any]:
         ``[a, b]``; products are added in the order of ``left``'s columns.
     """
     columns, column = np.unique(left.indices, return_inverse=True)
-    place = np.searchsorted(columns, right.indices)
-    known = np.flatnonzero(place < len(columns))
-    known = known[columns[place[known]] == right.indices[known]]
+    place = places_of(right.indices, columns)
+    known = place >= 0
     row = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
     few = scipy.sparse.csr_array((right.data[known], (place[known], row[known])), shape=(len(columns), right.shape[0]))
     rows = scipy.sparse.csr_array((left.data, column, left.indptr), shape=(left.shape[0], len(columns)))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, ranks
-from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, ranges, sorted_rows
+from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, places_of, ranges, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import number_words, tokenise
 from fivesentences.semantics.validation import checked_corpus
@@ -232,11 +232,7 @@ class RougeDaaScorer(SubsequenceScorer):
         numbered, pair = np.unique(pair, return_inverse=True)
         word_pairs = _sets(pair, np.bincount(of_word[second], minlength=len(count)), len(numbered))
         # Pairs across two captions count, although perhaps no caption has them.
-        place = np.searchsorted(self._known_pairs, numbered)
-        known = place < len(self._known_pairs)
-        known[known] = self._known_pairs[place[known]] == numbered[known]
-        place[~known] = -1
-        column = place[word_pairs.indices]
+        column = places_of(numbered, self._known_pairs)[word_pairs.indices]
         start = np.concatenate([[0], np.cumsum(column >= 0)])[word_pairs.indptr]
         column = column[column >= 0]
         known = sorted_rows(np.ones(len(column), dtype=np.int32), column, start, len(self._known_pairs))
