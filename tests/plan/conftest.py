@@ -13,8 +13,18 @@ import pytest
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
 
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
+
 ROOT = Path(__file__).parents[2]
-UNPACKED = ("data/f30k_precomp", "data/coco_precomp")  # by a person, who alone may fetch them
+# What only a person may fetch: folders, and files of the catalogue that have no address. (An excerpt is of a mirror.)
+UNPACKED = tuple(map(Path, ("data/f30k_precomp", "data/coco_precomp", "data/nus_wide")))
+FETCHED = tuple(
+    Path("data") / file.path
+    for entry in read(Catalogue, ROOT / "config/datasets.yaml").datasets.values()
+    for file in entry.files.values()
+    if not file.url and not file.excerpt_of
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ def count(jobs: list[Job]) -> Counter[str]:
 
 @pytest.fixture(scope="session")
 def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
-    """The jobs of a dry run in a folder with nothing but what a person unpacks: ``jobs_of(config_file, *targets)``."""
+    """The jobs of a dry run in a folder with nothing but what a person fetches: ``jobs_of(config_file, *targets)``."""
     known: dict[tuple[Any, ...], list[Job]] = {}
 
     def jobs(config: Path, *targets: str) -> list[Job]:
@@ -44,7 +54,10 @@ def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
                 patch.delenv("FIVESENTENCES_MIRROR", raising=False)
                 patch.chdir(tmp_path_factory.mktemp("dry"))
                 for folder in UNPACKED:
-                    Path(folder).mkdir(parents=True)
+                    folder.mkdir(parents=True)
+                for file in FETCHED:
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.touch()
                 # Snakemake refuses a thread that has an event loop, as tests in a browser leave one.
                 known[config, *targets] = thread.submit(dry_run, config, targets).result()
         return known[config, *targets]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.expand import expand_rows
 from fivesentences.study.runs import RunSpec
 from golden.golden import SCALES, plan_named
-from plan.conftest import count
+from plan.conftest import FETCHED, count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"
 MICRO = Path(__file__).parents[1] / "workflow" / "micro.yaml"
@@ -76,9 +77,20 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
     brought = [
         own,
         *(regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))),
+        *FETCHED,
     ]
     for path in given - {Path(path).resolve() for path in fetched}:
         assert path.is_file() or any(path.is_relative_to(Path(folder).resolve()) for folder in brought), path
+
+
+@pytest.mark.workflow
+def test_files_that_only_a_person_may_fetch_and_has_not_end_the_planning_with_all_their_names(tmp_path, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(1) as thread, pytest.raises(Exception) as ended:
+        thread.submit(dry_run, CONFIG / "wikipedia.yaml", ()).result()
+    absent = {str(path) for path in FETCHED if path.suffix != ".zip" and path.parent.name == "wikipedia"}
+    assert len(absent) == 4 and absent <= set(str(ended.value).split())
 
 
 @pytest.mark.parametrize("name", SCALES)
