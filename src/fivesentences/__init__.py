@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
-    from fivesentences.evaluation import evaluate
+    from fivesentences.evaluation import Evaluator, evaluate
     from fivesentences.metrics import ncs
     from fivesentences.semantics.captioning import cider, spice
 
     __version__: str
 
-__all__ = ["__version__", "cider", "evaluate", "ncs", "spice"]
+__all__ = ["Evaluator", "__version__", "cider", "evaluate", "ncs", "spice"]
 
-_lazily = lazily(__name__, {"evaluation": "evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"})
+_lazily = lazily(__name__, {"evaluation": "Evaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"})
 
 
 def __getattr__(name: str) -> Any:
