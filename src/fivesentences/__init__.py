@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluator", "__version__", "cider", "evaluate", "ncs", "spice"]
 
-_lazily = lazily(__name__, {"evaluation": "Evaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"})
+_lazily = lazily(
+    __name__, {"evaluation": "Evaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"}
+)
 
 
 def __getattr__(name: str) -> Any:
