@@ -30,6 +30,15 @@ def test_cider_is_that_of_pycocoevalcap_for_the_set_and_for_each(images: list[tu
     assert ours.corpus == pytest.approx(corpus, abs=1e-9)
 
 
+def test_cider_of_chinese_is_that_of_pycocoevalcap_for_characters_set_apart() -> None:
+    made, references = ["一只狗在跑", "两只猫"], [["一只狗跑", "狗在 草地上跑"], ["猫睡觉", "两只猫在睡觉"]]
+    apart = {image: [" ".join(one.replace(" ", "")) for one in group] for image, group in enumerate(references)}
+    _, each = Cider().compute_score(apart, {image: [" ".join(one)] for image, one in enumerate(made)})
+    ours = fivesentences.cider(made, references, "characters")
+    np.testing.assert_allclose(ours.each, each, rtol=0, atol=1e-9)
+    assert ours.corpus > 1 and fivesentences.cider(made, references).corpus == 0  # a caption is one word
+
+
 def test_spice_is_f1_of_the_tuples_of_candidate_and_references() -> None:
     references = [["p q", "p r"], ["s"]]
     of_caption = [[("p",), ("p", "q")], [("p",), ("r",)], [("s",)], [("p",), ("t",)], [("s",)]]  # then the candidates

@@ -124,7 +124,7 @@ def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
     ("metric", "name", "sentence"),
     [
         ("bertscore", "phi.npy", "expected one of binary, bleu1"),
-        ("cider-p", "phi.npy", "a tokenisation is one of whitespace, reattached, ptb"),
+        ("cider-p", "phi.npy", "a tokenisation is one of whitespace, reattached, characters, ptb"),
         ("binary-ptb", "phi.npy", "takes no tokenisation; write 'binary'"),
         ("meteor", "phi.npy", "no whole matrix of it; score chosen pairs"),
         ("spice", "phi.npy", "the tuples of the captions are missing; pass tuples="),

@@ -25,3 +25,7 @@ from fivesentences.semantics.tokenisation import tokenise
 )
 def test_reattached_punctuation_belongs_to_the_word_beside_it(caption, words):
     assert tokenise([caption], "reattached") == [words]
+
+
+def test_every_character_but_white_space_is_a_word():
+    assert tokenise(["一只 狗在跑。\u3000", "A Dog", " \t"], "characters") == [[*"一只狗在跑。"], [*"adog"], []]

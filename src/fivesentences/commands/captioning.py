@@ -19,7 +19,7 @@ def captioning(
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES")],
     references: Annotated[Path, typer.Argument(metavar="REFERENCES")],
     *,
-    metric: Literal["cider", "cider-ptb", "cider-reattached", "spice"] = "cider",
+    metric: Literal["cider", "cider-characters", "cider-ptb", "cider-reattached", "spice"] = "cider",
     per_image: Annotated[int, typer.Option(min=1)] = 5,
     mirror: Mirror = None,
     outputs: Outputs,
@@ -28,7 +28,8 @@ def captioning(
 
     The numbers are pycocoevalcap's. CIDEr needs no Java unless words are cut
     as the Penn Treebank does (cider-ptb, as the COCO server does); SPICE
-    takes a Java of the extra java. --csv has the score of every caption.
+    takes a Java of the extra java. cider-characters is for languages that
+    are written without spaces. --csv has the score of every caption.
 
     Args:
         candidates: One caption per line, in the order of the images; or .json.

@@ -51,7 +51,7 @@ Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Md5 = Annotated[str, Field(pattern=_MD5)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
-_PHI = r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?(-(whitespace|reattached|ptb|centroid|max|mean))?"
+_PHI = r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?(-(whitespace|reattached|characters|ptb|centroid|max|mean))?"
 # Of a model of captions, in `embedding:<model>`.
 PhiModel = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]

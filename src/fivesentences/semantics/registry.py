@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fivesentences.semantics.sentence_encoders import CaptionVectors
     from fivesentences.semantics.tuples import Tuples
 
-TOKENISATIONS = ("whitespace", "reattached", "ptb")
+TOKENISATIONS = ("whitespace", "reattached", "characters", "ptb")
 #: How captions stand for their image in a phi of vectors: the mean of their vectors, the nearest, the mean cosine.
 REFERENCE_KINDS = ("centroid", "max", "mean")
 #: Models of captions that packages of the extra ``meaning`` hold: all-MiniLM-L6-v2, and static word vectors.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.errors import InputError
 from fivesentences.semantics.ngrams import count_ngrams
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
@@ -34,10 +35,12 @@ class TfidfScorer(Scorer):
             extracted from them.
 
     Raises:
-        InputError: If there are no captions, or ``image_of_caption`` does not fit.
+        InputError: If there are no captions, ``image_of_caption`` does not fit, or words are single characters.
     """
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
+        if tokenize == "characters":
+            raise InputError("tfidf-characters would be 0 everywhere, since tfidf leaves out words of one letter.")
         captions, pairing = checked_corpus(captions, image_of_caption)
         self._references = References(pairing)
         self.shape = self._references.shape

@@ -25,8 +25,9 @@ def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list
         tokenize: ``"whitespace"`` lower-cases and splits at white space, as the released metric code does, so
             punctuation stays where it is. ``"reattached"`` first removes the space before ``. , ! ? ; : % ) ]``,
             before suffixes such as ``'s`` and before ``n't``, and after ``( [ # $``; these words reproduce the
-            correlations of Five Sentences Table 1. ``"ptb"`` is the Penn Treebank tokenizer of coco-caption, which
-            drops punctuation and needs Java.
+            correlations of Five Sentences Table 1. ``"characters"`` lower-cases and takes every character but white
+            space as a word, for languages written without spaces. ``"ptb"`` is the Penn Treebank tokenizer of
+            coco-caption, which drops punctuation and needs Java.
 
     Returns:
         One list of words per caption, empty for a caption without words.
@@ -38,6 +39,8 @@ def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list
         return [caption.lower().split() for caption in captions]
     if tokenize == "reattached":
         return [_SPACE_AFTER.sub("", _SPACE_BEFORE.sub("", caption)).lower().split() for caption in captions]
+    if tokenize == "characters":
+        return [[*"".join(caption.lower().split())] for caption in captions]
     if tokenize == "ptb":
         # By name: whoever splits at white space needs none of what runs Java.
         tokens: list[list[str]] = pkgutil.resolve_name("fivesentences.semantics.java.ptb_tokenizer:ptb_tokens")(

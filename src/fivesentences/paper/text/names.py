@@ -26,7 +26,7 @@ METRICS = {
     "binary": "binary",
 }
 INFERENCES = {"naive": "naive", "inverted_softmax": "inverted softmax", "csls": "CSLS", "assignment": "assignment"}
-TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "characters": "character", "ptb": "PTB"}
 # How features, and vectors of documents, become inputs.
 PREPARED = {
     "as_stored": "as stored",
