@@ -18,6 +18,7 @@ import fivesentences
 PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 LAST_LOSS = "    smooth_ap: SmoothAPLoss | None = None"
+DERIVED = "from fivesentences.losses.info_nce import InfoNCE\n\n\nclass Derived(InfoNCE):\n    extra: int = 0\n"
 CLIP = "    gradient_clip: float = Field(default="
 # Of a run of each model: the settings as a rule compares them with what was recorded, and the code that is hashed.
 ASK = """
@@ -56,11 +57,12 @@ def edit(file: Path, old: str, new: str) -> None:
 def test_additions_leave_every_run_as_it_was_and_changes_make_other_runs(tmp_path):
     package = Path(shutil.copytree(Path(fivesentences.__file__).parent, tmp_path / "src" / "fivesentences"))
     before, losses = identities(package, {}), package / "losses"
-    # A loss by the book, and a setting with a default.
+    # A loss by the book, one that derives from another, and a setting with a default.
     (losses / "logistic.py").write_text(CLASS, encoding="utf-8")
-    imported = "from fivesentences.losses.logistic import Logistic\n"
+    (losses / "derived.py").write_text(DERIVED, encoding="utf-8")
+    imported = "from fivesentences.losses.derived import Derived\nfrom fivesentences.losses.logistic import Logistic\n"
     edit(losses / "spec.py", "\nclass LossSpec", f"\n{imported}\nclass LossSpec")
-    edit(losses / "spec.py", LAST_LOSS, LINE + LAST_LOSS)
+    edit(losses / "spec.py", LAST_LOSS, f"    derived: Derived | None = None\n{LINE}{LAST_LOSS}")
     edit(package / "config" / "hyperparameters.py", CLIP, f"    momentum: float = 0.5\n{CLIP}")
     assert identities(package, before) == before
     # Code of one model, and a default.

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 import fivesentences
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
-from fivesentences.losses import Loss
+from fivesentences.losses import Loss, TripletLoss
 from fivesentences.models import MODELS
 from fivesentences.storage import sha256_of, write_json
 from fivesentences.study.runs import RunSpec
@@ -60,9 +60,10 @@ def _version(library: str) -> str:
 
 def code_of_run(spec: RunSpec) -> str:
     """Hash the code that trains a run: that of ``ROOMS``, without other losses and models."""
-    own = {_file_of(spec.model.implementation), *(_file_of(type(term).__module__) for term in spec.loss.terms)}
+    terms = (kind for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss))
+    own = {_file_of(spec.model.implementation), *(_file_of(kind.__module__) for kind in terms)}
     every = {_file_of(kind.implementation) for kind in MODELS.values()}
-    every |= {_file_of(kind.__module__) for kind in Loss.__subclasses__()}
+    every |= {_file_of(kind.__module__) for kind in (TripletLoss, *spec.loss.optional_terms().values())}
     kinds = [kind for kind in type(spec.model).__mro__ if kind.__module__.startswith("fivesentences.models")]
     code = code_of(ROOMS, frozenset(every - own) | LISTS) + "".join(map(inspect.getsource, kinds))
     return hashlib.sha256(code.encode()).hexdigest()
