@@ -132,5 +132,7 @@ def test_cxc_takes_pairs_at_or_above_the_threshold_that_are_in_the_gallery(tmp_p
     np.testing.assert_array_equal(found.t2i.toarray(), found.i2t.toarray())
     lower = cxc_positives(path, ["5", "6", "7"], [41, 40], threshold=2.5)
     assert lower.i2t.sum() == 3
+    with pytest.raises(InputError, match=r"\b1041\b.*\b1005\b"):
+        cxc_positives(path, ["1005", "6"], [1041, 1040])
     hits = find_hits(np.eye(2, 3), found, "t2i")
     assert hits.queries.tolist() == [0, 1] and hits.recall(1).tolist() == [0.0, 0.0]

@@ -69,9 +69,10 @@ def cxc_positives(
             own += [cell] if rated.method in ("", CXC_ORIGINAL) else []
             matches += [cell] if rated.score >= threshold else []
     if not matches:
+        image, caption = (next(iter(places), "none") for places in (row_of, column_of))
         raise InputError(
-            f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images and {len(column_of)} "
-            "captions; are the ids those of COCO?"
+            f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images (the first is {image}) "
+            f"and {len(column_of)} captions (the first is {caption}); are the ids those of COCO?"
         )
     positive = _at(matches, (len(row_of), len(column_of)))
     return Positives(positive, positive, own=_at(own, positive.shape))
