@@ -77,6 +77,8 @@ def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
         found, times = cosine_of_rows(rows, captions, "images", "captions")
         assert times == often
         np.testing.assert_array_equal(found, cosine_similarity(images, captions))
+    as_many = cosine_of_rows(images, captions[:23], "images", "captions")[0]
+    np.testing.assert_array_equal(as_many, cosine_similarity(images, captions[:23]))  # one caption per image: no side
     for exchanged in ((captions, images), (captions, np.repeat(images, 5, axis=0))):
         with pytest.raises(InputError, match="give the embeddings of the images first"):
             cosine_of_rows(*exchanged, "images", "captions")
