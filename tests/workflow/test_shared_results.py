@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,6 +96,19 @@ def clone(shared: Shared, folder: Path) -> Path:
     said(folder.parent, "git", "clone", "-q", "--branch", "one", shared.repository, folder)
     assert {path.name for path in (folder / "results").iterdir()} == {"evaluation", "paper"}
     return folder
+
+
+def test_the_first_commands_of_the_page_work_from_a_clone(tmp_path):
+    page = (PROJECT / "docs/data_versions.md").read_text("utf-8")
+    commands = re.findall(r"^    uv run (fivesentences report \S+(?: --check)?) +#", page, flags=re.MULTILINE)
+    assert len(commands) == 2
+    shutil.copytree(PROJECT / "config", tmp_path / "config")
+    of_runs = shutil.ignore_patterns("corpus", "features", "semantics", "training", "jobs", "demo")
+    kept = shutil.copytree(PROJECT / "results", tmp_path / "results", ignore=of_runs)
+    before = {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+    for command in commands:
+        said(tmp_path, *command.split())
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_change(shared, tmp_path):

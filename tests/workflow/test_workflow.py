@@ -88,6 +88,17 @@ def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_s
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
 
 
+def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name(micro: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    said(tmp_path, "cp", "-a", micro, folder)
+    assert jobs(said(folder, "snakemake", "-n", "--configfile", MICRO)) == {}
+    figure, named = folder / "results/paper/micro/five_sentences/figure3.png", ("figure3", "-R", "plot_figure")
+    before, written = figure.read_bytes(), figure.stat().st_mtime_ns
+    assert jobs(said(folder, "snakemake", *named, "-n", "--configfile", MICRO)) == {"plot_figure": 1, "figure3": 1}
+    said(folder, "snakemake", *named, "--cores", 1, "--configfile", MICRO)
+    assert figure.stat().st_mtime_ns > written and figure.read_bytes() == before
+
+
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()

@@ -31,7 +31,7 @@ from fivesentences.storage import sha256_of, write_json
 
 FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests 1"
 CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
-CURE = "make it with the workflow, or fetch it with dvc pull"
+CURE = "make it with the workflow or, from a remote of whoever shares it, fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
