@@ -38,7 +38,7 @@ def test_snakedeploy_writes_a_workflow_that_plans_what_its_configuration_says(tm
         shutil.copytree(PROJECT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     said(tmp_path, "snakedeploy", "deploy-workflow", source, deployed, "--branch", "main")
 
-    # Of a local source snakedeploy writes the path within it, which is another file here: the one line that it gets wrong.
+    # Of a local source snakedeploy writes the path within it, which is another file here.
     snakefile = deployed / "workflow" / "Snakefile"
     written = snakefile.read_text()
     assert '"workflow/Snakefile"' in written
@@ -46,8 +46,8 @@ def test_snakedeploy_writes_a_workflow_that_plans_what_its_configuration_says(tm
     (deployed / "config/config.yml").write_text("extends: demo.yaml\nscale: mine\n")
     assert "results/paper/mine/index.html" in said(deployed, "snakemake", "-n", "--workflow-profile", "none")
 
-    # From a host there is no folder, only files by address: rules must not compute with one. Snakemake's reader of local
-    # git repositories stands for that; it reads no scripts, so this plans nothing.
+    # On a host there is no folder to compute with, only files by address. Snakemake's reader of local git repositories
+    # stands for that; it cannot read scripts, so this plans nothing.
     git = ("git", "-c", "user.name=x", "-c", "user.email=x@localhost")
     for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
         subprocess.run([*git, *command], cwd=source, check=True)
