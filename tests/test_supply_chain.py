@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,10 @@ import yaml
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.y*ml"))
 # What a job may do; all others read the repository, and no more.
-ALLOWED = {("pages.yml", "deploy"): {"pages": "write", "id-token": "write"}}
+ALLOWED = {
+    ("pages.yml", "deploy"): {"pages": "write", "id-token": "write"},
+    ("release.yml", "publish"): {"id-token": "write"},  # trusted publishing: the index asks who runs this, no secret
+}
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -65,4 +73,27 @@ def test_hosted_ci_pins_its_actions_and_may_only_read(path: Path) -> None:
             assert step["with"]["persist-credentials"] is False
         # What a contributor chooses (a branch's name, a title) never becomes part of a script.
         assert "${{" not in step.get("run", "")
-    assert "pull_request_target" not in path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    assert "pull_request_target" not in text and "secrets." not in text
+
+
+def test_a_release_has_addresses_that_a_page_on_an_index_can_link(tmp_path: Path) -> None:
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    command = [sys.executable, str(ROOT / "envs" / "addresses"), "https://host.example/o/n", "v1"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    links = re.findall(r"\]\(([^)]+)\)", (tmp_path / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 10 and [link for link in links if not link.startswith("https://")] == []
+    for link in links:
+        assert (ROOT / link.partition("/v1/")[2].partition("#")[0]).exists(), link
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Repository"] == "https://host.example/o/n" and project["scripts"]
+
+
+def test_a_wheel_has_the_licence_of_every_vendored_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {path.resolve() for pattern in project["license-files"] for path in ROOT.glob(pattern)}
+    vendored = ROOT / "src/fivesentences/paper/site/vendored"
+    for one in json.loads((vendored / "vendored.json").read_text(encoding="utf-8")):
+        assert vendored / one["license_file"] in named
+        assert one["license"] in project["license"].split(" AND ")

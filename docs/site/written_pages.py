@@ -1,4 +1,4 @@
-"""What is written from the code at every build: a page of all options, one of all metrics, and JSON schemas.
+"""What is written from the code at every build: pages of options, metrics and licences of data, and JSON schemas.
 
 The pages stand in ``docs/reference``, which is not in git; the schemas in ``schemas`` of the built site, where an
 editor finds them (config/README.md says how).
@@ -23,9 +23,11 @@ from fivesentences.config.documents import (
     OtherCategorySeeds,
     SubspaceTraining,
 )
+from fivesentences.config.files import CATALOGUE, project_folder
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.metrics import metrics_table
 from fivesentences.config.scales import Scale
+from fivesentences.documents import read_yaml
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
@@ -50,6 +52,14 @@ What `fivesentences evaluate`, the function `evaluate` and an `Evaluator` report
 of a list of positives, such as CxC. Variants (formula, ground truth, m, weights, tie rule) are options of `evaluate`.
 Equal scores are ordered by index, lower first.
 
+"""
+LICENCES = """\
+# Licences of data
+
+What `config/datasets.yaml` says of every file that a scale can ask for. None of these files is in this repository.
+
+| data | file | licence |
+| --- | --- | --- |
 """
 OPTIONS = """\
 # Options of models, losses and training
@@ -93,6 +103,16 @@ def options_page() -> str:
     return "\n".join(parts)
 
 
+def licences_page() -> str:
+    """Every file of the catalogue with its licence."""
+    catalogue = Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
+    return LICENCES + "".join(
+        f"| {entry.title} | `{file.path}` | {file.licence} |\n"
+        for entry in catalogue.datasets.values()
+        for file in entry.files.values()
+    )
+
+
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON schema of a kind of file; a scale that extends another may leave out what it takes from that."""
     schema: dict[str, Any] = TypeAdapter(FILES[name]).json_schema()
@@ -107,9 +127,10 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of options and metrics."""
+    """Write the pages of options, metrics and licences."""
     (folder / "options.md").write_text(options_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(METRICS + metrics_table(), encoding="utf-8")
+    (folder / "licences.md").write_text(licences_page(), encoding="utf-8")
 
 
 def write_schemas(folder: Path) -> None:

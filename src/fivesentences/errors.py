@@ -31,8 +31,8 @@ def install(extra: str, otherwise: str = "") -> str:
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that adds an extra to the package, wherever the package came from."""
-    return f'pip install "fivesentences[{extra}]"'
+    """Return the command that adds an extra to the package, which no index has: it comes from a clone."""
+    return f'pip install ".[{extra}]" in a clone'
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str | None:

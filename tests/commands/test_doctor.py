@@ -43,14 +43,15 @@ def test_what_is_missing_is_named_with_its_cure(findings, folder, monkeypatch):
     installed(monkeypatch, "timm", None)
     found = findings()
     train = found["extra train", doctor.SERVES["extra train"]]
-    assert (train["state"], train["cure"]) == ("optional", 'pip install "fivesentences[train]"') and "timm" in train[
+    assert (train["state"], train["cure"]) == ("optional", 'pip install ".[train]" in a clone') and "timm" in train[
         "found"
     ]
     assert found["core", doctor.SERVES["core"]]["state"] == "ok"
     assert found["Java", "CoreNLP"]["cure"] == "fivesentences jars"
     assert found["data", "mirror"]["state"] == "optional"
     parts = {part for part, _ in found}
-    assert parts >= {f"extra {name}" for name in importlib.metadata.metadata("fivesentences").get_all("Provides-Extra")}
+    extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra")
+    assert parts >= {f"extra {name}" for name in extras if name != "all"} and "extra all" not in parts
 
 
 def test_data_are_found_in_a_folder_or_a_mirror(findings, root, folder):

@@ -178,6 +178,14 @@ def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_p
     assert not (out / "results/paper/x/mine.html").exists()
 
 
+def test_every_file_of_the_catalogue_is_listed_with_its_licence(reference: Path) -> None:
+    page = soup((reference / "docs/reference/licences.html").read_text(encoding="utf-8"), "html.parser")
+    listed = {tuple(cell.get_text() for cell in row.select("td")[1:]) for row in page.select("table tbody tr")}
+    catalogue = yaml.safe_load((ROOT / "config" / "datasets.yaml").read_text(encoding="utf-8"))
+    files = [file for entry in catalogue["datasets"].values() for file in entry["files"].values()]
+    assert len(files) > 20 and listed == {(file["path"], file["licence"]) for file in files}
+
+
 CONFIGURATION = {
     "scale": [path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "datasets"],
     "datasets": [ROOT / "config" / "datasets.yaml"],

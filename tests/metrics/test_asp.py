@@ -20,7 +20,7 @@ def test_ranks_beyond_sixteen_bits_are_those_of_scipy(ties, method):
     similarity, phi = RNG.normal(size=(2, 40_000)), np.maximum(0, RNG.normal(size=(40_000, 2)))
     wanted = []
     for scores in zip(similarity, phi.T, strict=True):
-        ranks = [rankdata(-of, method=method) for of in scores]
+        ranks = [rankdata(-of.astype(np.float64), method=method) for of in scores]
         wanted.append(100 * np.mean(np.minimum(*ranks) / np.maximum(*ranks)))
     assert asp(similarity, phi, ties=ties) == pytest.approx(np.mean(wanted), abs=1e-9)
 
@@ -75,7 +75,7 @@ def range_of_ties(similarity, phi, direction) -> tuple[float, float]:
     """The lowest and the highest ASP that any order of equal scores could give each item."""
     low, high = [], []
     for scores in zip(*((similarity, phi.T) if direction == "i2t" else (similarity.T, phi)), strict=True):
-        first, last = (np.stack([rankdata(-of, method=method) for of in scores]) for method in ("min", "max"))
+        first, last = (np.stack([rankdata(-of.astype(np.float64), method=method) for of in scores]) for method in ("min", "max"))
         low.append(np.mean(np.minimum(first[0] / last[1], first[1] / last[0])))
         # Ranks that both rankings could give an item have the ratio 1.
         high.append(np.mean(np.minimum(1, np.minimum(last[0] / first[1], last[1] / first[0]))))

@@ -15,13 +15,16 @@ from fivesentences.storage import remove_leftovers
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
 
-DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
-CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
+# Files of the command line win; else those of `configfile:`, the demo's or that of a workflow that uses this one as a module.
+FILES = [nearby(file) for file in workflow.overwrite_configfiles or workflow.configfiles]
+if not FILES:
+    raise WorkflowError("no scale: name its file with --configfile, or with `configfile:` where this is a module.")
+CONFIG = FILES[-1]
 
 try:
     # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
-    for file in workflow.overwrite_configfiles or [DEMO]:
-        read_yaml(nearby(file))
+    for file in FILES:
+        read_yaml(file)
     PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
     PLAN.check()
 except InputError as error:

@@ -20,7 +20,7 @@ rule train:
         "logs/benchmarks/training/{dataset}/{job}.tsv"
     threads: SCALE.training.threads
     resources:
-        mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 4000) * attempt, # CUDA's context in host memory
+        mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 4000) * attempt,  # CUDA's context in host memory
         runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
         gpu=int(SCALE.training.gpu),
     params:

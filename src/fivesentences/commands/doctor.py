@@ -109,7 +109,8 @@ def doctor(
 def examine(downloads: Downloads) -> Iterator[Finding]:
     """Look at a machine, in the order in which things are shown."""
     yield Finding("core", "Python", OK, platform.python_version())
-    for extra in ("", *(importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or [])):
+    extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
+    for extra in ("", *(name for name in extras if name != "all")):  # all is the others
         yield _installed(extra)
     yield from _java(downloads.mirror)
     yield from _data(downloads)
@@ -142,7 +143,7 @@ def _installed(extra: str) -> Finding:
     part = f"extra {extra}" if extra else "core"
     if not faults:
         return Finding(part, SERVES.get(part, ""), OK, "every package")
-    cure = pip_install(extra) if extra else "pip install --upgrade fivesentences"
+    cure = pip_install(extra) if extra else "pip install . in a clone"
     return Finding(part, SERVES.get(part, ""), state if extra else BROKEN, "; ".join(faults), cure)
 
 

