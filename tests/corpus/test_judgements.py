@@ -13,6 +13,7 @@ from fivesentences.corpus.judgements import (
     load_cxc,
     load_flickr8k_crowdflower,
     load_flickr8k_expert,
+    read_truth,
     truth_as_judge,
 )
 from fivesentences.errors import InputError
@@ -172,6 +173,21 @@ def test_within_a_split_indices_are_the_splits_own(tmp_path):
     with pytest.raises(InputError, match="none of the 1 judgements of 'flickr8k_expert' is within 'dev'"):
         other = corpus_of({"b": ["b.jpg#0", "b.jpg#1"], "z": ["z"]}, {"z": "dev"})
         expert(tmp_path, EXPERT[1:], other).within(other, "dev")
+
+
+def test_the_truth_of_a_part_has_its_captions_and_images_in_the_parts_order():
+    truth, part = np.arange(24).reshape(6, 4) / 24, SCENES.split("test")
+    cells = [
+        [
+            truth[SCENES.table["caption_id"].tolist().index(caption), SCENES.images["image_id"].tolist().index(image)]
+            for image in part.images["image_id"]
+        ]
+        for caption in part.table["caption_id"]
+    ]
+    np.testing.assert_array_equal(read_truth(truth, SCENES, part), cells)
+    np.testing.assert_array_equal(read_truth(truth, SCENES), truth)
+    with pytest.raises(InputError, match=r"\[4, 6\]"):
+        read_truth(truth.T, SCENES, part)
 
 
 def test_a_wrong_truth_is_named(tmp_path):

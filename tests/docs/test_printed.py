@@ -54,7 +54,7 @@ def test_it_is_made_at_the_papers_scale_or_a_sentence_says_why_not(item, listed,
         assert len(text.split()) > 4
         return
     made = plan.exhibits[exhibit]
-    assert plan.scale.makes(made.name)
+    assert plan.scale.makes(*exhibit.split("/"))
     number = item[1].partition(" ")[2]
     assert re.search(rf"{item[1].partition(' ')[0]} {number}\b", made.title), made.title
 

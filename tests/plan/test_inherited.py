@@ -12,6 +12,7 @@ from fivesentences.errors import InputError
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
+BROAD = Path(__file__).parent / "broad.yaml"
 ROW = {"role": "flickr30k", "model": "vsepp", "loss": ["hardest", "mine"]}
 TABLE = {"name": "t", "kind": "runs", "title": "T", "caption": "C.", "rows": [ROW], "columns": [{"metric": "Rsum"}]}
 MINE = {"paper": "Mine", "losses": {"hardest": {}, "mine": {"triplet": 7}}, "tables": [TABLE]}
@@ -19,14 +20,14 @@ MINE = {"paper": "Mine", "losses": {"hardest": {}, "mine": {"triplet": 7}}, "tab
 
 @pytest.fixture
 def plan_for(tmp_path):
-    """The plan of a scale that extends the demo, with one study."""
+    """The plan of a scale that extends a broad one, with one study."""
 
     def made(study: dict[str, Any] | str = MINE, **stated: Any) -> Plan:
         if isinstance(study, dict):
             (tmp_path / "studies").mkdir(exist_ok=True)
             (tmp_path / "studies" / "own.yaml").write_text(yaml.safe_dump(study))
             study = "own"
-        content = {"extends": str(CONFIG / "demo.yaml"), "scale": "s", "title": "S", "studies": [study]} | stated
+        content = {"extends": str(BROAD), "scale": "s", "title": "S", "studies": [study]} | stated
         return plan_of(scale_of(content, tmp_path / "s.yaml"), tmp_path)
 
     return made
@@ -34,11 +35,19 @@ def plan_for(tmp_path):
 
 def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_of_its_studies(plan_for):
     plan = plan_for(keep=None)
-    assert len(plan.runs) == 3  # two seeds of the loss that the demo's other_seeds know
-    assert plan.judged == []  # the demo's judges are asked of nothing
+    assert len(plan.runs) == 3  # two seeds of the loss that its other_seeds know
+    assert plan.judged == []  # its judges are asked of nothing
     renamed = {"losses": {"a": {}, "b": {"triplet": 7}}, "tables": [TABLE | {"rows": [ROW | {"loss": ["a", "b"]}]}]}
     assert len(plan_for(MINE | renamed).runs) == 2  # `keep` picks none of them, so it is ignored
     assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
+
+
+def test_a_table_is_chosen_by_its_name_alone_or_behind_that_of_its_study(plan_for):
+    both = plan_for(studies=["own", "five_sentences"], only=["t", "figure3"])
+    one = plan_for(studies=["own", "five_sentences"], only=["own/t", "five_sentences/figure3"])
+    assert [*both.exhibits] == [*one.exhibits] == ["own/t", "five_sentences/figure3"]
+    # What another scale chooses is not asked of studies that do not have it.
+    assert [*plan_for(extends=str(CONFIG / "demo.yaml")).exhibits] == ["own/t"]
 
 
 def test_a_scale_without_photographs_makes_all_but_what_shows_them(plan_for):
@@ -53,7 +62,7 @@ def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan
     network = {"extractor": "mobilenetv2_100", "weights": None}
     (tmp_path / "base.yaml").write_text(
         yaml.safe_dump(
-            {"extends": str(CONFIG / "demo.yaml"), "features": network, "weights": {"mobilenetv2_100": "a.pt"}}
+            {"extends": str(BROAD), "features": network, "weights": {"mobilenetv2_100": "a.pt"}}
         )
     )
     base = {"extends": str(tmp_path / "base.yaml")}
@@ -64,7 +73,7 @@ def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan
 
 
 @pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
-def test_every_study_can_be_the_only_one_of_a_scale_that_extends_the_demo(plan_for, study):
+def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_for, study):
     plan = plan_for(study)
     assert plan.sources("s") and plan.exhibits
     assert plan.settings("s-complete")["studies"] == [study]
@@ -79,6 +88,8 @@ def test_every_study_can_be_the_only_one_of_a_scale_that_extends_the_demo(plan_f
         ({"other_seeds": [{"loss": "max", "seeds": [1]}]}, r"other_seeds\[0\].loss names 'max'"),
         ({"roles": {"coco": "scenes"}}, "roles names 'coco'"),
         ({"only": ["table3"]}, "only names 'table3'"),
+        ({"only": ["five_sentences/t"]}, "only names 'five_sentences/t'"),
+        ({"opens_with": ["own/t"]}, r"opens_with names 'own/t', which is no figure"),
         ({"leave_out": {"losses": ["max"]}}, "leave_out.losses names 'max'"),
         ({"training": {"exceptions+": [{"loss": "max", "epochs": 3}]}}, r"exceptions\[\d\].loss names 'max'"),
     ],

@@ -27,6 +27,7 @@ from golden.golden import SCALES, plan_named
 from plan.conftest import FETCHED, count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"
+BROAD = Path(__file__).parent / "broad.yaml"
 MICRO = Path(__file__).parents[1] / "workflow" / "micro.yaml"
 
 
@@ -45,9 +46,10 @@ def own(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def plans(own) -> Callable[[str], Plan]:
-    """The plan of a scale, that of one's own images with ``own``."""
+    """The plan of a scale, that of one's own images with ``own``, or of the tests' own with every kind of model."""
     mine = read(Scale, own / "my_images.yaml")
-    return lambda name: plan_of(mine, CONFIG) if name == "my_images" else plan_named(name)
+    others = {"my_images": lambda: plan_of(mine, CONFIG), "broad": lambda: plan_of(read(Scale, BROAD), CONFIG)}
+    return lambda name: others[name]() if name in others else plan_named(name)
 
 
 @pytest.mark.workflow
@@ -108,33 +110,33 @@ def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in
 
 
 @pytest.mark.workflow
-def test_jobs_of_the_demo_read_what_their_runs_need_and_no_more(plans, jobs_of):
-    plan, jobs = plans("demo"), jobs_of(CONFIG / "demo.yaml")
+def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
+    plan, jobs = plans("broad"), jobs_of(BROAD)
     for job in (job for job in jobs if job.rule == "train"):
         specs = plan.runs_of_job(f"{job.wildcards['dataset']}/{job.wildcards['job']}")
         assert [one["folder"] for one in job.params["runs"]] == [str(plan.places.run(spec.name)) for spec in specs]
         read_here = {job.inputs["corpus"], job.inputs["features"], *job.inputs["phi"]}
         assert read_here == set(map(str, plan.read_by(specs)))
-    table3 = count(jobs_of(CONFIG / "demo.yaml", "table3"))
+    table3 = count(jobs_of(BROAD, "table3"))
     assert (table3["train"], table3["make_table"], table3["plot_figure"]) == (8, 1, 0)
-    figure = count(jobs_of(CONFIG / "demo.yaml", "metric_agreement_agreement"))
+    figure = count(jobs_of(BROAD, "metric_agreement_agreement"))
     assert figure["plot_figure"] == 1 and figure["train"] == 8
-    complete = count(jobs_of(CONFIG / "demo.yaml", "complete"))
+    complete = count(jobs_of(BROAD, "complete"))
     assert complete["train"] == len(plan.jobs) > 8
-    assert not {"train", "evaluate"} & set(count(jobs_of(CONFIG / "demo.yaml", "training_inputs")))
+    assert not {"train", "evaluate"} & set(count(jobs_of(BROAD, "training_inputs")))
     assert plan.targets["complete"] == [
-        Path("results/paper/demo-complete") / page for page in ("index.html", "manifest.json", "runs/index.html")
+        Path("results/paper/broad-complete") / page for page in ("index.html", "manifest.json", "runs/index.html")
     ]
 
 
 @pytest.mark.workflow
-def test_the_demo_and_the_scale_of_the_workflow_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
+def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
-    slow = {"score_training_captions"}  # the losses of the demo read no slow phi on a fraction
+    slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders and tests/features
     fetched = {"fetch_network", "fetch_encoder", "fetch_parser"}
-    asked = {*count(jobs_of(CONFIG / "demo.yaml")), *count(jobs_of(CONFIG / "demo.yaml", "latex"))}
+    asked = {*count(jobs_of(BROAD)), *count(jobs_of(BROAD, "latex"))}
     asked |= {*count(jobs_of(MICRO)), *count(jobs_of(MICRO, "semantics"))}
     files = "".join(path.read_text() for path in (CONFIG.parent / "workflow" / "rules").glob("*.smk"))
     rules = set(re.findall(r"^(?:use rule \w+ as|rule) (\w+)", files, flags=re.MULTILINE))
@@ -142,13 +144,13 @@ def test_the_demo_and_the_scale_of_the_workflow_tests_ask_for_every_rule_but_tho
 
 
 def test_targets_have_a_short_name_where_it_is_unique(plans):
-    targets = plans("demo").targets
+    targets = plans("broad").targets
     assert targets["figure3"] == targets["five_sentences_figure3"]
     assert "table1" not in targets and {"five_sentences_table1", "knn_margin_table1", "daa_supp_table1"} <= set(targets)
 
 
 def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
-    scale = plans("demo").scale
+    scale = plans("broad").scale
     plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+rouge_l"]}), CONFIG)
     assert plan.single_phis == ["cider", "tfidf", "rouge_l"] == plan.matrices[:3]
 
@@ -156,12 +158,12 @@ def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
 @pytest.mark.parametrize(("metric", "asked"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, asked):
     changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
-    scale = plans("demo").scale.model_copy(update=changes)
-    study = plans("demo").studies["knn_margin"]
+    scale = plans("broad").scale.model_copy(update=changes)
+    study = plans("broad").studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     columns = [column.model_copy(update={"metric": metric}) for column in table.columns]
     changed = study.model_copy(update={"tables": [table.model_copy(update={"columns": columns})]})
-    plan = Plan(scale, {"knn_margin": changed}, plans("demo").catalogue, config=CONFIG)
+    plan = Plan(scale, {"knn_margin": changed}, plans("broad").catalogue, config=CONFIG)
     assert bool(plan.labels_of("scenes")) == asked
 
 
@@ -223,7 +225,7 @@ def test_the_default_target_of_the_papers_makes_every_row_with_a_printed_number_
 def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):
     of_papers = {run.features.extractor: str(run.features.weights) for run in plans("paper").runs.values()}
     assert of_papers == {"vgg19": "vgg19.tv_in1k", "resnet152": "resnet152.tv_in1k", "bottom_up": "None"}
-    assert all(run.features.weights is None for run in plans("demo").runs.values())
+    assert all(run.features.weights is None for run in plans("broad").runs.values())
     file = FeatureSpec(extractor="vgg19", weights=Path("/somewhere/mine.safetensors"), parts=4)
     elsewhere = FeatureSpec(extractor="vgg19", weights=Path("/elsewhere/mine.safetensors"))
     assert file.as_read == elsewhere.as_read == file.as_read.as_read
@@ -272,7 +274,7 @@ def test_a_drawn_fraction_has_a_matrix_for_each_seed_and_others_share_one_whatev
 
 
 def test_a_dataset_may_be_called_like_a_target():
-    demo = read(Scale, CONFIG / "demo.yaml").model_dump(mode="json", exclude_unset=True)
+    demo = read(Scale, BROAD).model_dump(mode="json", exclude_unset=True)
     demo |= {"datasets": {"complete": demo["datasets"]["scenes"]}, "roles": {"flickr30k": "complete"}, "judges": []}
     del demo["categories"]
     plan = plan_of(Scale.model_validate(demo), CONFIG)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus, take_captions, take_fraction
+from fivesentences.corpus.judgements import read_truth
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, Tuples, write_phi
 from fivesentences.semantics.registry import prepare
@@ -33,15 +34,16 @@ def test_cider_and_tfidf_need_no_file_and_have_the_frequencies_of_the_runs_own_c
     assert not np.allclose(phi, cells(name, split, ROWS), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["bleu4-ptb", "spice"])
+@pytest.mark.parametrize("name", ["bleu4-ptb", "spice", "truth"])
 @pytest.mark.parametrize("draw", ["first", "seeded"])
 def test_a_matrix_of_the_runs_own_captions_has_the_cells_of_one_of_the_whole_split(split, name, draw, tmp_path):
     train = take_fraction(split, 0.5, draw=draw, seed=3)
-    files = {}
+    files, known = {}, np.random.default_rng(0).random((split.n_captions, split.n_images), dtype=np.float32)
     for corpus in (train, split):
         files[corpus.n_captions] = tmp_path / f"{corpus.n_captions}.npy"
         tuples = Tuples([[(word,) for word in text.split()] for text in corpus.captions], "a test", "")
-        write_phi(name, corpus.captions, corpus.image_of_caption, files[corpus.n_captions], tuples)
+        of = {"tuples": tuples, "truth": read_truth(known, split, corpus)}
+        write_phi(name, corpus.captions, corpus.image_of_caption, files[corpus.n_captions], **of)
     own, whole = (open_phis([name], train, {name: file}, split)[name] for file in files.values())
     every = np.arange(train.n_captions)
     np.testing.assert_array_equal(own(every), whole(every))
@@ -63,6 +65,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
     BatchCider(half.captions, half.image_of_caption).write(tmp_path / "half.npz")
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
     for name, file, sentence in (
+        ("truth", None, "'truth' is not computed for each batch"),
         ("spice", None, "'spice' is not computed for each batch, which would take too long; give its matrix"),
         ("bleu4", "half.npy", "phi has 36 rows but there are 72 captions"),
         ("cider", "half.npz", "captions_sha256 is .* recreate the file"),

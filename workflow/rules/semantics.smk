@@ -85,6 +85,7 @@ rule score_captions:
         corpus="results/corpus/{dataset}.parquet",
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
         vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
+        truth=lambda wildcards: PLAN.truth_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/{split}/{phi}.npy",
         note="results/semantics/{dataset}/{split}/{phi}.json",
@@ -107,6 +108,7 @@ use rule score_captions as score_training_captions with:
         corpus="results/corpus/{dataset}.parquet",
         tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
         vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
+        truth=lambda wildcards: PLAN.truth_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
         note="results/semantics/{dataset}/train/{phi},{captions}.json",

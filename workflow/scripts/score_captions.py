@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, training_part
+from fivesentences.corpus.judgements import read_truth
 from fivesentences.semantics import read_tuples, write_phi
 from fivesentences.semantics.sentence_encoders import read_vectors
 
@@ -12,5 +13,7 @@ with log_to(snakemake.log[0]):
     split = corpus.split(snakemake.wildcards.split) if part is None else training_part(corpus.split("train"), *part)
     tuples = next((read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples), None)
     vectors = next((read_vectors(Path(path), split.table) for path in snakemake.input.vectors), None)
+    truth = next((read_truth(path, corpus, split) for path in snakemake.input.truth), None)
     out = Path(snakemake.output.phi)
-    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples, vectors=vectors)
+    made_of = {"tuples": tuples, "vectors": vectors, "truth": truth}
+    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, **made_of)

@@ -30,7 +30,8 @@ from fivesentences.storage import check_outputs
 
 def _names(begun: str) -> list[str]:
     """Return names of phi, for the completion of the shell."""
-    return [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and name.startswith(begun)]
+    known = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and not metric.drawn]
+    return [name for name in known if name.startswith(begun)]
 
 
 def phi(

@@ -15,6 +15,7 @@ from fivesentences.config.types import (
     CaptionsPerImage,
     Count,
     EvaluationPhi,
+    ExhibitName,
     Fraction,
     Inference,
     Judge,
@@ -248,8 +249,10 @@ class Scale(Strict):
     categories: CategoryScale | None = None
     """Category retrieval; null: there is none."""
     studies: list[Name] = Field(min_length=1)
-    only: list[Name] | None = Field(default=None, min_length=1)
-    """Tables and figures to make; null: all of the studies."""
+    only: list[ExhibitName] | None = Field(default=None, min_length=1)
+    """Tables and figures to make, of any study or as `study/name`; null: all of the studies."""
+    opens_with: list[ExhibitName] = Field(default=[])
+    """Figures that its first page opens with, as `study/figure`."""
     photographs: bool = True
     """Pages show photographs with their captions; false where these may not be passed on."""
     keep: list[CellSpec] | None = Field(default=None, min_length=1)
@@ -276,9 +279,10 @@ class Scale(Strict):
         """Every phi with which runs are evaluated, ``evaluation_phi`` first, each once."""
         return list(dict.fromkeys([self.evaluation_phi, *self.evaluation_phis]))
 
-    def makes(self, name: str, shows_photographs: bool = False) -> bool:
-        """Whether the scale makes a table or figure of that name."""
-        return (self.only is None or name in self.only) and (self.photographs or not shows_photographs)
+    def makes(self, study: str, name: str, shows_photographs: bool = False) -> bool:
+        """Whether the scale makes a table or figure of a study."""
+        asked = self.only is None or name in self.only or f"{study}/{name}" in self.only
+        return asked and (self.photographs or not shows_photographs)
 
     def shows(self, phi: str) -> bool:
         """Whether tables of agreement and figures at the scale show a phi."""

@@ -46,6 +46,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest", "closest_unlike", "furthest_alike"]
 Variant = Literal["paper", "released"]
 _NAME, _SHA256, _MD5 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$", r"^[0-9a-f]{32}$"
+# A table or figure, alone or as `study/name`.
+ExhibitName = Annotated[str, Field(pattern=rf"^({_NAME[1:-1]}/)?{_NAME[1:]}")]
 Name = Annotated[str, Field(pattern=_NAME)]
 Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Md5 = Annotated[str, Field(pattern=_MD5)]

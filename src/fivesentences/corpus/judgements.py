@@ -148,6 +148,34 @@ def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgement
     return _judgements("flickr8k_crowdflower", pairs(), corpus, scale)
 
 
+def _named(truth: Path | str | ArrayLike) -> str:
+    return str(truth) if isinstance(truth, str | Path) else "truth"
+
+
+def read_truth(truth: Path | str | ArrayLike, corpus: Corpus, part: Corpus | None = None) -> NDArray[np.floating]:
+    """Return how much of each caption is true of each drawn scene, ``[captions, images]`` of a part of the corpus.
+
+    Args:
+        truth: ``truth.npy`` of the scenes, or the array: ``[captions, images]`` of the whole corpus, in [0, 1].
+        corpus: The whole corpus.
+        part: Some of its captions, such as a split; None: all.
+
+    Raises:
+        InputError: If the file is missing or damaged, or the shape does not fit the corpus.
+    """
+    what = _named(truth)
+    matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
+    shape = (corpus.n_captions, corpus.n_images)
+    if matrix.shape != shape or matrix.dtype.kind not in "fiub":
+        held = f"{what} is {matrix.dtype} {list(matrix.shape)}"
+        raise InputError(f"{held} but the corpus has {shape[0]} captions and {shape[1]} images", cure=_AGAIN)
+    if part is None:
+        return matrix
+    captions = pd.Index(corpus.table["caption_id"]).get_indexer(part.table["caption_id"])
+    images = pd.Index(corpus.images["image_id"]).get_indexer(part.images["image_id"])
+    return matrix[np.ix_(captions, images)]
+
+
 def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | None = "test") -> Judgements:
     """Return how much of a caption is true of a drawn scene, in place of human judgement: no person was asked.
 
@@ -159,13 +187,8 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
     Raises:
         InputError: If the file is missing or damaged, the shape does not fit the corpus, or a value is not in [0, 1].
     """
-    what = str(truth) if isinstance(truth, str | Path) else "truth"
-    matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
-    shape = (corpus.n_captions, corpus.n_images)
-    if matrix.shape != shape or matrix.dtype.kind not in "fiub":
-        held = f"{what} is {matrix.dtype} {list(matrix.shape)}"
-        raise InputError(f"{held} but the corpus has {shape[0]} captions and {shape[1]} images", cure=_AGAIN)
-    captions, images = np.arange(shape[0]), np.arange(shape[1])
+    matrix = read_truth(truth, corpus)
+    captions, images = np.arange(corpus.n_captions), np.arange(corpus.n_images)
     if split is not None:
         corpus.split(split)  # raises if there is no such split
         captions = captions[(corpus.table["split"] == split).to_numpy(dtype=bool)]
@@ -173,7 +196,8 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
     scores = np.asarray(matrix[np.ix_(captions, images)], dtype=np.float64)
     for row, column in np.argwhere(~((scores >= 0) & (scores <= 1)))[:1]:
         pair = f"caption {captions[row]} for image {images[column]}"
-        raise InputError(f"the truth of {pair} is {scores[row, column]}; it lies in [0, 1]", where=what, cure=_AGAIN)
+        what = f"the truth of {pair} is {scores[row, column]}; it lies in [0, 1]"
+        raise InputError(what, where=_named(truth), cure=_AGAIN)
     pairs = _frame(np.repeat(captions, len(images)), np.tile(images, len(captions)), scores.ravel(), corpus)
     scale = "share of the caption's claims that hold in the drawn scene, 0 to 1, by its generator: no person was asked"
     return Judgements("scenes_truth", pairs, scale)

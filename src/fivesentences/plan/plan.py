@@ -29,7 +29,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells_of
 from fivesentences.plan.jobs import Job, shared_out
 from fivesentences.plan.places import Places, captions_of, part_of
-from fivesentences.semantics.registry import PACKAGED, model_of, needs_tuples
+from fivesentences.semantics.registry import PACKAGED, is_drawn, model_of, needs_tuples
 from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
@@ -447,6 +447,18 @@ class Plan:
         """Vectors of a dataset's captions by the models that some phi compare."""
         models = dict.fromkeys(model for phi in phis if (model := model_of(phi)) is not None)
         return [self.places.caption_vectors(dataset, model) for model in models]
+
+    def truth_of(self, dataset: str, phis: Iterable[str]) -> list[Path]:
+        """The truth of drawn scenes where a phi is that truth.
+
+        Raises:
+            InputError: If the dataset was not drawn.
+        """
+        if not any(is_drawn(phi) for phi in phis):
+            return []
+        if dataset not in self.drawn:
+            raise InputError(f"phi 'truth' is asked of {dataset}, and only drawn scenes have it; choose another phi.")
+        return [self.places.beside_corpus(dataset, "truth.npy")]
 
     def sentence_encoder(self, model: str) -> dict[str, Any]:
         """What encodes captions for ``embedding:<model>``, as plain data.

@@ -51,6 +51,7 @@ def write_phi(
     tuples: Tuples | None = None,
     captions_file: str | None = None,
     vectors: CaptionVectors | None = None,
+    truth: NDArray[np.floating] | None = None,
 ) -> None:
     """Write phi as float32 ``.npy`` and, beside it, a ``.json`` note of what it was made from.
 
@@ -64,6 +65,7 @@ def write_phi(
         tuples: As in ``prepare``.
         captions_file: Name of the file that the captions were read from; noted for people, never compared.
         vectors: As in ``prepare``.
+        truth: As in ``prepare``.
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
@@ -71,7 +73,7 @@ def write_phi(
     """
     out = Path(out)
     check_matrix(phi_name, out)
-    scorer = prepare(phi_name, captions, image_of_caption, tuples, vectors)
+    scorer = prepare(phi_name, captions, image_of_caption, tuples, vectors, truth)
     note = note_of(phi_name, scorer, captions, image_of_caption, tuples)
     if captions_file is not None:
         note["captions_file"] = captions_file

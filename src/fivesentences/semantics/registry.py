@@ -13,7 +13,8 @@ from fivesentences.config.named import class_named
 from fivesentences.errors import Cure, InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from fivesentences.semantics.scoring import Scorer
     from fivesentences.semantics.sentence_encoders import CaptionVectors
@@ -36,6 +37,7 @@ class SemanticMetric:
         tokenised: Whether a tokenisation may be chosen.
         idf: Whether a score depends on all captions of the corpus, through document frequencies.
         tuples: Whether the metric compares scene-graph tuples.
+        drawn: Whether the scores are those of the program that drew the scenes, and nobody can compute them.
         whole: Whether a whole matrix can be computed; otherwise only pairs.
         undefined: Description of the cells where the metric is undefined.
     """
@@ -45,6 +47,7 @@ class SemanticMetric:
     tokenised: bool = False
     idf: bool = False
     tuples: bool = False
+    drawn: bool = False
     whole: bool = True
     undefined: str | None = None
 
@@ -85,6 +88,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "embedding": SemanticMetric("embedding:EmbeddingScorer"),
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
     "binary": SemanticMetric("scoring:BinaryScorer"),
+    "truth": SemanticMetric("scoring:TruthScorer", drawn=True),
 }
 
 
@@ -137,7 +141,16 @@ def of_batches(phi_name: str) -> bool:
         InputError: If there is no such metric or tokenisation.
     """
     metric = SEMANTIC_METRICS[parse_name(phi_name).metric]
-    return metric.whole and not metric.tuples
+    return metric.whole and not metric.tuples and not metric.drawn
+
+
+def is_drawn(phi_name: str) -> bool:
+    """Whether a phi is known only to the program that drew the scenes.
+
+    Raises:
+        InputError: If there is no such metric or tokenisation.
+    """
+    return SEMANTIC_METRICS[parse_name(phi_name).metric].drawn
 
 
 def model_of(phi_name: str) -> str | None:
@@ -155,6 +168,7 @@ def prepare(
     image_of_caption: ArrayLike,
     tuples: Tuples | None = None,
     vectors: CaptionVectors | None = None,
+    truth: NDArray[np.floating] | None = None,
 ) -> Scorer:
     """Prepare the scorer of a phi for one corpus.
 
@@ -165,9 +179,10 @@ def prepare(
             image.
         tuples: Scene-graph tuples of the captions, for SPICE.
         vectors: Vectors of the captions by the phi's model, for ``embedding``; default: encode the captions.
+        truth: ``[captions, images]`` in [0, 1], how much of each caption is true of each scene, for ``truth``.
 
     Raises:
-        InputError: If there is no such phi, the captions do not fit, or tuples are needed and missing.
+        InputError: If there is no such phi, the captions do not fit, or tuples or a truth are needed and missing.
     """
     parts = parse_name(phi_name)
     metric = SEMANTIC_METRICS[parts.metric]
@@ -190,6 +205,10 @@ def prepare(
             raise InputError(
                 f"there are tuples of {len(texts)} captions but {len(captions)} captions; read them again."
             )
+    if metric.drawn:
+        if truth is None:
+            raise InputError(f"{phi_name!r} is known of drawn scenes only; choose another phi.")
+        settings = {"truth": truth}
     made: Scorer = class_named(f"fivesentences.semantics.{metric.scorer}")(texts, image_of_caption, **settings)
     return made
 

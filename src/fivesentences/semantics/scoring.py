@@ -113,6 +113,32 @@ class BinaryScorer(Scorer):
         return np.where(own & (self._references.count[images] == 1), np.nan, 0.0)
 
 
+class TruthScorer(Scorer):
+    """phi that is known: the share of a caption's claims that hold in a drawn scene, whatever other captions say.
+
+    Args:
+        captions: Raw captions; their words do not matter.
+        image_of_caption: ``[captions]`` image index of each caption.
+        truth: ``[captions, images]`` in [0, 1]; see ``scenes.generation.truth_matrix``.
+
+    Raises:
+        InputError: If there are no captions, or ``image_of_caption`` or ``truth`` does not fit.
+    """
+
+    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, truth: NDArray[np.floating]):
+        self.shape = References(checked_corpus(captions, image_of_caption)[1]).shape
+        if truth.shape != self.shape:
+            raise InputError(f"truth is {list(truth.shape)}; these captions and images need {list(self.shape)}.")
+        self._truth = truth
+
+    def score(self, captions: Indices) -> NDArray[np.floating]:
+        """Return ``[captions, images]`` as drawn."""
+        return self._truth[captions]
+
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        return self._truth[captions, images].astype(np.float64)
+
+
 class ByLengthScorer(Scorer):
     """A scorer whose subclass scores captions of one length at a time; it sets ``_length`` ``[captions]``."""
 

@@ -17,6 +17,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list, fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS, widths_of
+from fivesentences.study.exhibits import FigureSpec
 from fivesentences.study.phis import mistake_in
 from fivesentences.study.study import Study
 
@@ -25,6 +26,7 @@ _CELL = {"model": "model", "loss": "loss", "fraction": "fraction"}
 # What a scale names, by its keys: entries of a list, keys of a mapping, or of each block of a list the given keys.
 ENTRIES: dict[str, str | dict[str, str]] = {
     "only": "table or figure",
+    "opens_with": "figure",
     "roles": "role",
     "further_features": "name of features",
     "leave_out.losses": "loss",
@@ -70,6 +72,7 @@ class Names:
 def names_of(studies: Mapping[str, Study]) -> Names:
     """Everything in some studies that a scale may name."""
     every = list(studies.values())
+    named = [(name, exhibit) for name, study in studies.items() for exhibit in study.declared]
     declared = [(study, exhibit) for study in every for exhibit in study.declared]
     rows = [(study, row) for study, exhibit in declared for row in exhibit.row_specs()]
     of_categories = [row for study in every for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
@@ -81,7 +84,8 @@ def names_of(studies: Mapping[str, Study]) -> Names:
             cells.append(({model, *variant}, loss or "", fraction, captions))
     models = {*MODELS, *(name for study in every for name in study.models)}
     known: dict[str, set[Any]] = {
-        "table or figure": {exhibit.name for _, exhibit in declared},
+        "table or figure": {one for name, exhibit in named for one in (exhibit.name, f"{name}/{exhibit.name}")},
+        "figure": {f"{name}/{exhibit.name}" for name, exhibit in named if isinstance(exhibit, FigureSpec)},
         "role": {row.role for _, row in rows},
         "name of features": {name for _, row in rows for name in as_list(row.features)} - {None},
         "loss": {name for study in every for name in study.losses},

@@ -187,7 +187,7 @@ def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> l
 def gallery_spec_of(studies: Mapping[str, Study], scale: Scale) -> tuple[str, GallerySpec] | None:
     """The gallery of the first study that has one, with the study's name; None if the scale makes none."""
     found = next(((name, study.gallery) for name, study in studies.items() if study.gallery is not None), None)
-    return found if found is not None and scale.makes(found[1].name, found[1].shows_photographs) else None
+    return found if found is not None and scale.makes(found[0], found[1].name, found[1].shows_photographs) else None
 
 
 @dataclass(frozen=True)

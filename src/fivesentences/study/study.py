@@ -110,7 +110,7 @@ class Study(Strict):
 
     def made_at(self, scale: Scale) -> list[Exhibit]:
         """The tables and figures that a scale makes, in the order of the page."""
-        return [one for one in self.exhibits if scale.makes(one.name, one.shows_photographs)]
+        return [one for one in self.exhibits if scale.makes(self._name, one.name, one.shows_photographs)]
 
     @model_validator(mode="after")
     def _ensembles_have_members(self) -> Study:

@@ -13,7 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.batch_cider import BatchCider
 from fivesentences.semantics.embedding import EmbeddingScorer
 from fivesentences.semantics.phi_file import captions_sha256, read_phi, read_phi_note
-from fivesentences.semantics.registry import of_batches, parse_name, prepare
+from fivesentences.semantics.registry import is_drawn, of_batches, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 from fivesentences.semantics.sentence_encoders import encode_captions, read_vectors
 
@@ -72,7 +72,8 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
     if file is not None:
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
     if not of_batches(name):
-        cure = f"give its matrix of the training captions (fivesentences phi {name} CAPTIONS -o {name}.npy)"
+        made = "drawn with the scenes" if is_drawn(name) else f"fivesentences phi {name} CAPTIONS -o {name}.npy"
+        cure = f"give its matrix of the training captions ({made})"
         raise InputError(f"phi {name!r} is not computed for each batch, which would take too long", cure=cure)
     scorer = prepare(name, captions, pairing)
     return lambda rows: scorer.block(rows, pairing[rows]).astype(np.float32)

@@ -117,6 +117,19 @@ def test_the_page_of_a_study_shows_its_tables_figures_and_notes_in_its_order_and
 
 
 @slow
+def test_the_first_page_opens_with_the_figures_that_its_scale_names_and_makes(studies, scale, folder):
+    title, *_ = read_texts(folder / "five_sentences/figure3.json")
+
+    def headings(**stated):
+        text = overview(scale.model_copy(update={"opens_with": ["five_sentences/figure3"], **stated}), studies, folder)
+        return [html.unescape(one) for one in re.findall(r"<h2 [^>]*>([^<]*)", text)]
+
+    assert headings()[0] == title
+    assert title not in headings(only=["five_sentences/table3"])
+    assert [title, *headings(opens_with=[])] == headings()
+
+
+@slow
 def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both_may_be_compared(written):
     tables = [Table.read(path) for path in sorted(written.glob("five_sentences/table*.json"))]
     table, group, row = next(

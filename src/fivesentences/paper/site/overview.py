@@ -13,6 +13,7 @@ from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
+from fivesentences.paper.tables.writing import read_texts
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words
 from fivesentences.paper.text.numbers import signed
 from fivesentences.study.study import Study
@@ -59,6 +60,11 @@ def write_overview(
         "overview.html",
         "index.html",
         about=about(scale, corpora, trained or {}),
+        opening=[
+            _opening(folder, one)
+            for one in scale.opens_with
+            if one in {f"{name}/{exhibit.name}" for name, study in studies.items() for exhibit in study.made_at(scale)}
+        ],
         counts=[(verdict, count, words_for(verdict, count)) for verdict, count in counts_of(claims).items() if count],
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         untested=[line_of(claim) for claim in main if not claim["cells"]],
@@ -73,6 +79,12 @@ def write_overview(
         pictures=pictures,
         data_uri=as_data_uri,
     )
+
+
+def _opening(folder: Path, figure: str) -> Picture:
+    study, _, name = figure.partition("/")
+    more = [("Its tables, and other forms of it", f"{study}/index.html#{name}")]
+    return Picture(folder / f"{figure}.png", *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
 
 
 def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -> list[str]:

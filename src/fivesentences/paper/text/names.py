@@ -24,6 +24,7 @@ METRICS = {
     "embedding:wordllama": "WordLlama",
     "meteor": "METEOR",
     "binary": "binary",
+    "truth": "truth",
 }
 INFERENCES = {"naive": "naive", "inverted_softmax": "inverted softmax", "csls": "CSLS", "assignment": "assignment"}
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "characters": "character", "ptb": "PTB"}
