@@ -75,7 +75,8 @@ def range_of_ties(similarity, phi, direction) -> tuple[float, float]:
     """The lowest and the highest ASP that any order of equal scores could give each item."""
     low, high = [], []
     for scores in zip(*((similarity, phi.T) if direction == "i2t" else (similarity.T, phi)), strict=True):
-        first, last = (np.stack([rankdata(-of.astype(np.float64), method=method) for of in scores]) for method in ("min", "max"))
+        both = [-of.astype(np.float64) for of in scores]
+        first, last = (np.stack([rankdata(of, method=method) for of in both]) for method in ("min", "max"))
         low.append(np.mean(np.minimum(first[0] / last[1], first[1] / last[0])))
         # Ranks that both rankings could give an item have the ratio 1.
         high.append(np.mean(np.minimum(1, np.minimum(last[0] / first[1], last[1] / first[0]))))

@@ -61,9 +61,7 @@ def test_a_scale_without_photographs_makes_all_but_what_shows_them(plan_for):
 def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan_for, tmp_path):
     network = {"extractor": "mobilenetv2_100", "weights": None}
     (tmp_path / "base.yaml").write_text(
-        yaml.safe_dump(
-            {"extends": str(BROAD), "features": network, "weights": {"mobilenetv2_100": "a.pt"}}
-        )
+        yaml.safe_dump({"extends": str(BROAD), "features": network, "weights": {"mobilenetv2_100": "a.pt"}})
     )
     base = {"extends": str(tmp_path / "base.yaml")}
     assert plan_for(**base).scale.weights == {"mobilenetv2_100": Path("a.pt")}
