@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
-    from fivesentences.evaluation import Evaluator, evaluate
+    from fivesentences.evaluation import EmbeddingEvaluator, evaluate
     from fivesentences.metrics import ncs
     from fivesentences.semantics.captioning import cider, spice
 
     __version__: str
 
-__all__ = ["Evaluator", "__version__", "cider", "evaluate", "ncs", "spice"]
+__all__ = ["EmbeddingEvaluator", "__version__", "cider", "evaluate", "ncs", "spice"]
 
 _lazily = lazily(
-    __name__, {"evaluation": "Evaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"}
+    __name__, {"evaluation": "EmbeddingEvaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"}
 )
 
 

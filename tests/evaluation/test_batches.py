@@ -8,7 +8,7 @@ import torch
 from scipy.spatial.distance import cdist
 from torchmetrics.retrieval import RetrievalHitRate
 
-from fivesentences import Evaluator, evaluate
+from fivesentences import EmbeddingEvaluator, evaluate
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS
 from fivesentences.evaluation.protocols import Protocol
@@ -27,7 +27,7 @@ def test_batches_of_any_size_have_the_numbers_of_the_whole(given, monkeypatch):
     images, captions, phi = given
     monkeypatch.setitem(PROTOCOLS, "folds", Protocol("folds", 20, 100, 4, 5, "five folds"))
     expected = evaluate(1 - cdist(images, captions, "cosine"), {"cider": phi}, "folds")
-    evaluator = Evaluator({"cider": phi}, "folds")
+    evaluator = EmbeddingEvaluator({"cider": phi}, "folds")
     for start, stop in ((0, 7), (7, 8), (8, 20)):
         evaluator.update(images[start:stop], torch.tensor(captions[5 * start : 5 * stop]))
     found = evaluator.compute()
@@ -37,7 +37,7 @@ def test_batches_of_any_size_have_the_numbers_of_the_whole(given, monkeypatch):
 def test_images_and_captions_may_come_apart_in_any_order_and_in_one_buffer(given):
     images, captions, phi = given
     order = np.random.default_rng(1).permutation(100)
-    evaluator, buffer = Evaluator(phi[order]), np.empty((10, 6))
+    evaluator, buffer = EmbeddingEvaluator(phi[order]), np.empty((10, 6))
     for _ in range(2):
         evaluator.reset()
         for some in np.split(order, 10):
@@ -54,7 +54,7 @@ def test_images_and_captions_may_come_apart_in_any_order_and_in_one_buffer(given
 @pytest.mark.parametrize("k", [1, 5, 10])
 def test_recall_is_torchmetrics_hit_rate_of_the_same_batches(given, k):
     images, captions, _ = map(torch.tensor, given)
-    ours, theirs = Evaluator(ks=(k,)), RetrievalHitRate(top_k=k)
+    ours, theirs = EmbeddingEvaluator(ks=(k,)), RetrievalHitRate(top_k=k)
     for start in range(0, 20, 4):
         some = slice(start, start + 4)
         ours.update(images[some], captions[5 * start : 5 * start + 20])
@@ -66,7 +66,7 @@ def test_recall_is_torchmetrics_hit_rate_of_the_same_batches(given, k):
 
 def test_what_does_not_fit_is_refused_and_not_kept(given):
     images, captions, _ = given
-    evaluator = Evaluator()
+    evaluator = EmbeddingEvaluator()
     with pytest.raises(InputError, match="images"):
         evaluator.compute()
     evaluator.update(images, captions)

@@ -15,15 +15,15 @@ from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import as_array, checked_matrix
 
 
-class Evaluator:
+class EmbeddingEvaluator:
     """Scores the embeddings of all batches as ``evaluate`` scores their cosine similarity::
 
-        evaluator = Evaluator({"cider": phi})
+        evaluator = EmbeddingEvaluator({"cider": phi})
         for images, captions, image_of_caption in batches:
             evaluator.update(images, captions, image_of_caption)
         print(evaluator.compute())
 
-    The embeddings are kept in memory. ``fivesentences.metrics.Evaluator`` scores similarity matrices.
+    The embeddings are kept in memory.
 
     Args:
         phis: ``{name: [captions, images]}`` or one matrix, in the order of all batches.
