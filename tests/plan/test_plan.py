@@ -155,6 +155,14 @@ def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
     assert plan.single_phis == ["cider", "tfidf", "rouge_l"] == plan.matrices[:3]
 
 
+def test_the_truth_is_a_phi_of_drawn_scenes_and_of_nothing_else(plans):
+    drawn, taken = plans("broad"), plans("flickr8k")
+    assert drawn.truth_of("scenes", ["cider", "truth"]) == [drawn.places.beside_corpus("scenes", "truth.npy")]
+    assert drawn.truth_of("scenes", ["cider"]) == taken.truth_of("flickr8k", ["cider"]) == []
+    with pytest.raises(InputError, match="flickr8k"):
+        taken.truth_of("flickr8k", ["truth"])
+
+
 @pytest.mark.parametrize(("metric", "asked"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, asked):
     changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
