@@ -27,7 +27,7 @@ COMMANDS = {
         "captioning": "Score captions that a model made, one per image, against references.",
         "metrics": "List every metric that evaluate reports.",
     },
-    "Make what they need": {
+    "Prepare data": {
         "download": "Fetch the files of a dataset; they are checked, and a stopped download is resumed.",
         "captions": 'Write the captions of a dataset, in the order that "evaluate --dataset" expects.',
         "phi": "Score every caption against every image by a semantic metric.",
@@ -43,7 +43,7 @@ COMMANDS = {
         "similarity": "Score every image of a split with every caption of it, by a run or an imported checkpoint.",
         "checkpoint import": "Turn a released .pth.tar into safetensors, without running what is in it.",
     },
-    "Look after a project": {
+    "Check and report": {
         "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
         "report": "Write the tables and figures of a scale again, from results that were kept.",
     },
@@ -80,7 +80,12 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Train, score and compare image-text matching models without the workflow (Snakemake), step by step."""
+    """Train, score and compare image-text matching models without the workflow (Snakemake), step by step.
+
+    Example:
+
+        fivesentences evaluate sims.npy --captions captions.txt
+    """
 
 
 def command_line(*, later: bool = False) -> TyperGroup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -136,8 +137,18 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {' '.join(command)}" in shown.partition("Example")[2]
+    assert re.split(r"\n\s*\n", said.out.strip())[2].strip().startswith("Example")  # below the first sentence
     (listed,) = (commands[" ".join(command)] for commands in cli.COMMANDS.values() if " ".join(command) in commands)
     assert listed.rstrip(".") in shown
+
+
+def test_the_help_of_a_command_with_many_options_has_them_in_panels(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    _, *panels = run("evaluate", "-h").out.split("╭─ ")
+    lists = (re.findall(r"^│ \*? *(--[\w-]+)", panel, re.MULTILINE) for panel in panels)
+    options = {panel.partition(" ")[0]: names for panel, names in zip(panels, lists, strict=True)}
+    assert max(map(len, options.values())) <= 15
+    assert "--phi" in options["Inputs"] and "--ks" in options["Metrics"] and "--json" in options["Outputs"]
 
 
 @pytest.mark.slow

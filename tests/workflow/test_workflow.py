@@ -99,6 +99,15 @@ def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name
     assert figure.stat().st_mtime_ns > written and figure.read_bytes() == before
 
 
+def test_the_last_line_of_a_run_names_the_page_that_it_made(micro: Path) -> None:
+    page = "results/paper/micro/index.html"
+    ends = [
+        said(micro, "snakemake", *target, "--cores", 1, "--configfile", MICRO).strip().splitlines()[-1]
+        for target in (("-f", page), ("-f", "corpora"))
+    ]
+    assert page in ends[0] and page not in ends[1]
+
+
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()

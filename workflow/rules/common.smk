@@ -1,4 +1,5 @@
 # Shared by the other files here: the plan of the scale, and functions that query it.
+import atexit
 import shlex
 import sys
 from pathlib import Path
@@ -53,6 +54,12 @@ wildcard_constraints:
 onstart:
     if workflow.local_exec:
         remove_leftovers(PLAN.places.results)
+
+
+# The last line of a run that made a page: below what Snakemake itself says at its end.
+onsuccess:
+    for page in (job.output.page for job in workflow.dag.jobs if job.rule.name == "make_page"):
+        atexit.register(print, f"Open {page}", file=sys.stderr)
 
 
 def job_of(wildcards):

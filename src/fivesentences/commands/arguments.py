@@ -65,12 +65,13 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
     """Make a command of a function.
 
     Parameters that may be given by position are arguments; those that follow a ``*`` are options. One whose type is a
-    dataclass stands for an option per field. Its docstring is the help; ``Args`` there, and ``Attributes`` of the
-    dataclasses, describe the options. ``quiet`` silences standard error while the function runs, and standard output
-    too unless it is a field of a dataclass.
+    dataclass stands for an option per field, in a panel of the help with the parameter's name. Its docstring is the
+    help, where examples come first; ``Args`` there, and ``Attributes`` of the dataclasses, describe the options.
+    ``quiet`` silences standard error while the function runs, and standard output too unless it is a field of a
+    dataclass.
     """
     text, described = _documented(function)
-    hints, groups, parameters = get_type_hints(function, include_extras=True), {}, []
+    hints, groups, panels, parameters = get_type_hints(function, include_extras=True), {}, {}, []
     for name, parameter in inspect.signature(function).parameters.items():
         if not dataclasses.is_dataclass(hints[name]):
             parameters.append(parameter.replace(annotation=hints[name]))
@@ -79,6 +80,7 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
         described |= _documented(kind)[1]
         kinds = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
+            panels[field.name] = name.capitalize()
             of_field = {"default": field.default, "annotation": kinds[field.name]}
             parameters.append(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, **of_field))
 
@@ -94,7 +96,7 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
             function(**given)
 
     run.__doc__, run.__name__ = text, function.__name__
-    run.__annotations__ = {one.name: _annotated(one, described[one.name]) for one in parameters}
+    run.__annotations__ = {one.name: _annotated(one, described[one.name], panels.get(one.name)) for one in parameters}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [one.replace(kind=one.KEYWORD_ONLY, annotation=run.__annotations__[one.name]) for one in parameters]
     )
@@ -106,15 +108,18 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
 
 
 def _documented(documented: Any) -> tuple[str, dict[str, str]]:
-    """Return a docstring without its list of arguments or attributes, and the text of each of these."""
+    """Return a docstring without its list of arguments or attributes, examples first, and the text of each of these."""
     text = (inspect.getdoc(documented) or "").replace("[", r"\[")  # typer takes square brackets for markup
     listed = _LISTED.search(text)
     entries = _ENTRY.findall(listed[1]) if listed else []
-    return _LISTED.sub("", text), {name: " ".join(words.split()) for name, words in entries}
+    text, examples, of_examples = _LISTED.sub("", text).partition("\nExample")
+    first, *more = text.strip().split("\n\n")
+    shown = f"\n\nExample{of_examples}".rstrip() if examples else ""
+    return "\n\n".join([first + shown, *more]), {name: " ".join(words.split()) for name, words in entries}
 
 
-def _annotated(parameter: inspect.Parameter, text: str) -> Any:
-    """Return a parameter's type with all that typer shall know: what its annotation says already, and its text."""
+def _annotated(parameter: inspect.Parameter, text: str, panel: str | None) -> Any:
+    """Return a parameter's type with all that typer shall know: what its annotation says already, text and panel."""
     kind = parameter.annotation
     given = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, ParameterInfo)]
     if given:
@@ -123,7 +128,7 @@ def _annotated(parameter: inspect.Parameter, text: str) -> Any:
         info = typer.Argument()
     else:  # a flag that is off has no --no-FLAG
         info = typer.Option(*([f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []))
-    info.help = text
+    info.help, info.rich_help_panel = text, info.rich_help_panel or panel
     return Annotated[kind, info]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,27 @@ from fivesentences.errors import InputError, did_you_mean
 from fivesentences.machine import device_named
 
 
+@dataclass(frozen=True)
+class Network:
+    """How a model is loaded and applied; the settings of ``EncoderSpec``.
+
+    Attributes:
+        prompt: Template of every caption, such as 'a photo of {}'.
+        max_length: Tokens of a caption that are read; default all.
+        precision: Type in which the network computes.
+        batch_size: Images or captions per forward pass.
+        revision: Branch, tag or commit of a repository of the Hugging Face Hub.
+        sha256: Refuse other weights than these.
+    """
+
+    prompt: str = "{}"
+    max_length: Annotated[int | None, typer.Option(min=3)] = None
+    precision: Precision = "float32"
+    batch_size: Annotated[int, typer.Option(min=1)] = 32
+    revision: str | None = None
+    sha256: str | None = None
+
+
 def embed(
     encoder: Annotated[str, typer.Argument(metavar="ENCODER")],
     *,
@@ -29,14 +51,9 @@ def embed(
     image_names: Path | None = None,
     image_of_caption: Path | None = None,
     per_image: Annotated[int | None, typer.Option(min=1)] = None,
-    prompt: str = "{}",
-    max_length: Annotated[int | None, typer.Option(min=3)] = None,
-    precision: Precision = "float32",
     device: Device = "auto",
-    batch_size: Annotated[int, typer.Option(min=1)] = 32,
     workers: Annotated[int, typer.Option(min=1)] = 2,
-    revision: str | None = None,
-    sha256: str | None = None,
+    network: Network,
     downloads: Downloads,
     quiet: Quiet = False,
 ) -> None:
@@ -64,14 +81,8 @@ def embed(
         image_names: File of each image, one per line, in the order of the captions.
         image_of_caption: Index of each caption's image, from 0, one per line.
         per_image: Captions per image, which stand together.
-        prompt: Template of every caption, such as 'a photo of {}'.
-        max_length: Tokens of a caption that are read; default all.
-        precision: Type in which the network computes.
         device: Where the network runs.
-        batch_size: Images or captions per forward pass.
         workers: Threads that read images.
-        revision: Branch, tag or commit of a repository of the Hugging Face Hub.
-        sha256: Refuse other weights than these.
         quiet: No progress bar, and nothing about what was written.
 
     Examples:
@@ -85,14 +96,8 @@ def embed(
         fivesentences evaluate clip siglip2 --metric cider
     """
     started = time.monotonic()
-    spec = check(
-        encoders.EncoderSpec,
-        {
-            "encoder": encoder, "prompt": prompt, "max_length": max_length, "precision": precision,
-            "revision": revision, "sha256": sha256 and sha256.lower(), "batch_size": batch_size,
-        },
-        "embed",
-    )  # fmt: skip
+    settings = asdict(network) | {"encoder": encoder, "sha256": network.sha256 and network.sha256.lower()}
+    spec = check(encoders.EncoderSpec, settings, "embed")
     if images is None or captions is None:
         needed = {"--images PATH": images, "--captions FILE": captions}
         missing = " and ".join(option for option, value in needed.items() if value is None)
