@@ -1,4 +1,4 @@
-"""Links to kept results lead to their pages, which the site has beside its documents.
+"""Links to kept results lead to their pages, which the site has beside its documents, and these link back.
 
 Sphinx would copy the one file that a link names, without the style sheets and pictures that it needs.
 """
@@ -16,6 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
+FRAME = '<header class="side">'  # where navigation begins, in paper/templates/shell.html
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -44,3 +45,7 @@ def _copy(app: Sphinx, exception: Exception | None) -> None:
     for name in filter(None, listed.stdout.split("\0")):
         (out := Path(app.outdir, name)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(Path(app.srcdir, name), out)
+        if out.suffix == ".html":  # only here: a page that is sent to someone alone has no dead link
+            home = Path(os.path.relpath(Path(app.outdir, f"{app.config.root_doc}.html"), out.parent)).as_posix()
+            link = f'{FRAME}\n<p><a href="{home}">Documentation of fivesentences</a></p>'
+            out.write_text(out.read_text(encoding="utf-8").replace(FRAME, link, 1), encoding="utf-8")

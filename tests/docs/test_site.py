@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from fivesentences.cli import app
+from fivesentences.paper.site.shell import Site
 
 pytestmark = pytest.mark.slow
 
@@ -161,7 +162,10 @@ def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_p
     source, out = tmp_path / "source", tmp_path / "out"
     page = "[results](../results/paper/x/index.html)"
     kept = {"results/paper/x/index.html": "<img src=a.png>", "results/paper/x/a.png": "picture"}
-    for name, text in (WHOLE | kept | {"docs/other.md": f"# Other\n\n## A part\n\n{page}\n"}).items():
+    framed = {
+        f"results/paper/x/{one}": Site("X", ()).render("shell.html", one) for one in ("runs.html", "y/index.html")
+    }
+    for name, text in (WHOLE | kept | framed | {"docs/other.md": f"# Other\n\n## A part\n\n{page}\n"}).items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text)
     for command in (["init", "-q"], ["add", "-A"]):
@@ -176,6 +180,11 @@ def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_p
     assert {name: (out / name).read_text() for name in kept} == kept and not (out / "_downloads").exists()
     assert (out / "docs" / link).resolve() == out / "results/paper/x/index.html"
     assert not (out / "results/paper/x/mine.html").exists()
+    for name, text in framed.items():  # pages of the copy alone link back
+        links = [one["href"] for one in soup((out / name).read_text(encoding="utf-8"), "html.parser").select("a[href]")]
+        (back,) = [link for link in links if link.endswith("README.html")]
+        assert ((out / name).parent / back).resolve() == out / "README.html" and back not in text
+    assert (out / "README.html").exists()
 
 
 def test_every_file_of_the_catalogue_is_listed_with_its_licence(reference: Path) -> None:
