@@ -87,10 +87,10 @@ def embed(
 
     Examples:
 
-        fivesentences embed open_clip:ViT-B-32/laion2b_s34b_b79k
+        fivesentences embed open_clip:ViT-B-32/laion2b_s34b_b79k \\
         --images flickr8k.zip --captions flickr8k -o clip
 
-        fivesentences embed transformers:google/siglip2-base-patch16-224
+        fivesentences embed transformers:google/siglip2-base-patch16-224 \\
         --images photos --captions captions.txt --image-names images.txt -o siglip2
 
         fivesentences evaluate clip siglip2 --metric cider

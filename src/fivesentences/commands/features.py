@@ -147,7 +147,7 @@ def regions(
 
         fivesentences features regions photos --network faster_rcnn -o regions.npy
 
-        fivesentences features regions photos --weights caffe.pth --flavour caffe --regions 10-100 --part 2/4
+        fivesentences features regions photos --weights caffe.pth --flavour caffe --regions 10-100 --part 2/4 \\
         -o part2.npy
     """
     need("torchvision", "train", "a detector")

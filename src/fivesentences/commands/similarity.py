@@ -57,7 +57,7 @@ def similarity(
 
         fivesentences similarity RUN -o sims.npy --captions captions.txt
 
-        fivesentences similarity scan -o sims.npy --corpus f30k.parquet
+        fivesentences similarity scan -o sims.npy --corpus f30k.parquet \\
         --features f30k.npy --vocabulary f30k_precomp_vocab.json
     """
     check_npy(out, "a similarity matrix")
