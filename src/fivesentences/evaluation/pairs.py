@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
-import scipy.stats
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus.cxc import score_of
@@ -97,9 +96,8 @@ def cxc_within(
     varied = np.ptp(likeness) > 0 and np.ptp(ratings) > 0
     correlation = float(scipy.stats.spearmanr(likeness, ratings).statistic) if varied else float("nan")
     queries = int(np.count_nonzero(wanted.sum(axis=1)))
-    values = {f"R@{k}": value for k, value in found.items()}
-    values |= {"Spearman": correlation, "queries": queries, "pairs": len(pairs)}
-    return values
+    values: dict[str, float] = {f"R@{k}": value for k, value in found.items()}
+    return values | {"Spearman": correlation, "queries": queries, "pairs": len(pairs)}
 
 
 def _rated(path: Path | str) -> tuple[str, dict[tuple[int, int], float]]:
