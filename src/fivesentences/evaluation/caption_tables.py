@@ -63,8 +63,8 @@ def read_caption_table(
         path: The file or folder.
         columns: Columns with a caption or a list of captions; ``sentences.raw`` is the field ``raw`` of the column
             ``sentences``. Default the first of ``COLUMNS`` that the first row has.
-        image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard the name of
-            the photograph; without any of them, every row is an image.
+        image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard its name
+            and that of the photograph; without any of them, every row is an image.
         split: ``train``, ``dev`` or ``test``.
 
     Raises:
@@ -78,6 +78,8 @@ def read_caption_table(
     places: dict[str, int] = {}
     splits: set[str] = set()
     for where, row in (row for file in files for row in _rows_of(file, asked)):
+        if not isinstance(row, dict):
+            raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
         if not columns:
             columns = _usual(COLUMNS, row) or _missing(where, row, "of captions")
         if image_column is None:
@@ -114,7 +116,7 @@ def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
     if len(kinds) != 1:
         what = f"the folder holds {', '.join(kinds) or 'none of ' + ', '.join(SUFFIXES)}; name a folder of one kind."
         raise InputError(what, where=path)
-    files = sorted(inside, key=lambda file: [int(p) if p.isdecimal() else p for p in re.split("([0-9]+)", file.name)])
+    files = sorted(inside, key=lambda file: re.sub("[0-9]+", lambda number: number[0].zfill(20), file.name))
     named = {file: split_named(re.split("[-_.]", file.name)[0]) for file in files}
     by_split = [file for file in files if named[file] == split]
     if not by_split and set(named.values()) <= {"train", "dev", "test"}:
@@ -127,19 +129,14 @@ def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
         yield from _parquet_rows(path, asked)
     elif path.suffix == ".tar":
         yield from _samples(path)
+    elif path.suffix == ".jsonl":
+        for number, line in enumerate(read_lines(path), 1):
+            if line.strip():
+                yield f"{path}, line {number}", parse_json(line, f"{path}, line {number}")
     else:
-        if path.suffix == ".jsonl":
-            lines = read_lines(path)
-            places = ((f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip())
-            parsed = ((where, parse_json(line, where)) for where, line in places)
-        else:
-            content = read_json(path)
-            items = content if isinstance(content, list) else [content]
-            parsed = ((f"{path}, item {number}", row) for number, row in enumerate(items))
-        for where, row in parsed:
-            if not isinstance(row, dict):
-                raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
-            yield where, row
+        content = read_json(path)
+        for number, row in enumerate(content if isinstance(content, list) else [content]):
+            yield f"{path}, item {number}", row
 
 
 def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
@@ -176,9 +173,9 @@ def _samples(path: Path) -> Rows:
                     if row:
                         yield f"{path}, {key}", row
                     key = str(name.parent / stem)
-                    row = {"__key__": key}
+                    row = {"__key__": f"{path.name}/{key}"}  # shards may count their samples from 0 each
                 if name.suffix.lower() in PHOTOGRAPHS:
-                    row["__key__"] = str(name)
+                    row["__key__"] = f"{path.name}/{name}"
                 if ending not in ("txt", "json"):
                     continue
                 where = f"{path}, {name}"
