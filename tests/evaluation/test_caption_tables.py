@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fivesentences.corpus.table import CaptionRow, corpus_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation.caption_tables import LARGEST_TEXT, read_caption_table
 
@@ -232,3 +233,13 @@ def test_the_command_writes_captions_and_pairing_that_others_read(run):
     assert run("phi", "cider", "c.txt", "--image-of-caption", "o.txt", "-o", "cider.npy").code == 0
     assert run("captions", "t.parquet", "--column", "image_id", "-o", "x.txt").code == 1
     assert run("captions", "f30k", "--column", "caption", "-o", "x.txt").code == 1
+
+
+def test_a_corpus_of_the_workflow_is_still_read_as_one(run):
+    rows = [CaptionRow("a", "a.jpg", "1", "A dog.", "test"), CaptionRow("b", "b.jpg", "2", "A cat.", "dev")]
+    corpus_of("own", rows).write("own.parquet")
+    assert run("captions", "own.parquet", "-o", "c.txt", "--split", "dev").code == 0
+    assert Path("c.txt").read_text() == "A cat.\n"
+    assert run("captions", "own.parquet", "-o", "x.txt", "--column", "caption").code == 1
+    Path("own.parquet").write_bytes(Path("own.parquet").read_bytes()[:90])
+    assert run("captions", "own.parquet", "-o", "x.txt").code == 1 and not Path("x.txt").exists()

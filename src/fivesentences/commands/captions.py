@@ -104,11 +104,11 @@ def is_table(dataset: str) -> bool:
     path = Path(dataset)
     if dataset in DATASETS or not (path.is_dir() or path.suffix in SUFFIXES):
         return False
-    if path.suffix != ".parquet" or not path.is_file():
-        return path.suffix != ".parquet" or path.is_dir()
+    if path.is_dir() or path.suffix != ".parquet":
+        return True
     try:
         labels = pyarrow.parquet.read_schema(path).metadata or {}
-    except (OSError, ValueError):  # damaged, which its reader says
+    except (OSError, ValueError):  # missing or damaged, which its reader says
         return False
     return not any(key.startswith(b"fivesentences") for key in labels)
 
