@@ -24,6 +24,7 @@ COMMANDS = {
         "evaluate": "Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.",
         "leaderboard": "Rank models by recall and NCS, with the interval of every difference from the first.",
         "compare": "Test for every metric whether model A differs from model B.",
+        "pairs": "Score a model on rated or contrasted pairs: CxC within a modality, Winoground, SugarCrepe.",
         "captioning": "Score captions that a model made, one per image, against references.",
         "metrics": "List every metric that evaluate reports.",
     },

@@ -1,4 +1,4 @@
-"""`fivesentences captions`: write the captions of a dataset, one per line."""
+"""`fivesentences captions`: write the captions of a dataset or of a table, one per line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, get_args
 
 import numpy as np
+import pyarrow.parquet
 import typer
 
 from fivesentences.commands.arguments import Dataset, Downloads, Out, Quiet, Split
@@ -15,6 +16,7 @@ from fivesentences.config.reading import read
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
+from fivesentences.evaluation.caption_tables import SUFFIXES, CaptionTable, read_caption_table
 from fivesentences.storage import check_outputs, write_lines
 
 DATASETS = get_args(Dataset)
@@ -29,6 +31,8 @@ def captions(
     split: Split = "test",
     image_of_caption: Path | None = None,
     image_names: Path | None = None,
+    column: list[str] | None = None,
+    image_column: str | None = None,
     downloads: Downloads,
     quiet: Quiet = False,
 ) -> None:
@@ -38,17 +42,23 @@ def captions(
     download" fetches (flickr8k, flickr30k or coco) or a mirror holds; of each
     image it has the first five captions. Or it is a corpus that the workflow
     made, such as results/corpus/my_images.parquet, with all of its captions.
-
     The captions of an image stand together, and images are in the order of
     their dataset. coco-1k-5fold and coco-1k-first have the 5,000 images of
     coco-5k, which "evaluate" cuts.
 
+    Or it is a table of others, or a folder of its parts: .parquet of Hugging
+    Face's datasets, .tar of WebDataset, .jsonl or .json. Its captions stay in
+    their order; photographs in it are not read.
+
     Args:
-        dataset: flickr8k, f30k, coco-5k, coco-1k-5fold or coco-1k-first; or a corpus, .parquet.
+        dataset: flickr8k, f30k, coco-5k, coco-1k-5fold or coco-1k-first; or a corpus, .parquet; or a table.
         out: The captions, one per line.
         split: Split of the dataset.
         image_of_caption: Also write the index of each caption's image, one per line.
-        image_names: Also write the file of each image, one per line.
+        image_names: Also write the file (in some tables the id) of each image, one per line.
+        column: Column of a table with a caption or a list of captions, or a field in it, such as de.caption; repeat for
+            more; default: a usual name.
+        image_column: Column of a table that names the image; default: a usual name, or every row is an image.
         quiet: Say nothing about what was written.
 
     Examples:
@@ -56,25 +66,51 @@ def captions(
         fivesentences captions f30k -o captions.txt
 
         fivesentences phi cider captions.txt -o cider.npy
+
+        fivesentences captions shards/test -o captions.txt
+
+        fivesentences captions xm3600.jsonl --column de.caption -o de.txt --image-of-caption image_of_de.txt
     """
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
     check_outputs(outputs, [None if dataset in DATASETS else Path(dataset), catalogue_of(downloads)])
-    corpus = corpus_of(dataset, split, downloads)
-    counts = np.bincount(corpus.image_of_caption)
+    if is_table(dataset):
+        table = read_caption_table(dataset, column or (), image_column, split)
+    elif column or image_column:
+        raise InputError(f"{dataset} is not a table; leave --column and --image-column out.")
+    else:
+        corpus = corpus_of(dataset, split, downloads)
+        table = CaptionTable(corpus.captions, corpus.image_of_caption, list(corpus.images["filename"]), split)
+    what = dataset if table.split is None else f"{dataset}/{table.split}"
+    counts = np.bincount(table.image_of_caption)
     fewest, most = int(counts.min()), int(counts.max())
-    if fewest != most and image_of_caption is None:
+    in_blocks = fewest == most and bool((np.diff(table.image_of_caption) >= 0).all())
+    if not in_blocks and image_of_caption is None:
         raise InputError(
-            f"{dataset}: an image of {split} has {fewest} to {most} captions, so the captions alone do not say whose "
-            "they are; write that too with --image-of-caption FILE."
+            f"{what}: an image has {fewest} to {most} captions{'' if fewest < most else ', not beside each other'}, so "
+            "the captions alone do not say whose they are; write that too with --image-of-caption FILE."
         )
-    write_lines(out, corpus.captions)
+    write_lines(out, table.captions)
     if image_of_caption is not None:
-        write_lines(image_of_caption, corpus.image_of_caption.tolist())
+        write_lines(image_of_caption, table.image_of_caption.tolist())
     if image_names is not None:
-        write_lines(image_names, corpus.images["filename"])
-    needed = f"--per-image {most}" if most == fewest else f"--image-of-caption {image_of_caption}"
-    phi = "" if most == fewest == 5 else f'; "phi" needs {needed}'
-    print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
+        write_lines(image_names, table.images)
+    needed = f"--per-image {most}" if in_blocks else f"--image-of-caption {image_of_caption}"
+    phi = "" if in_blocks and most == 5 else f'; "phi" needs {needed}'
+    print(f"{out}: {len(table.captions):,} captions of {len(table.images):,} images, {what}{phi}")
+
+
+def is_table(dataset: str) -> bool:
+    """Return True for a file or folder of captions that this program did not write, by its name and schema."""
+    path = Path(dataset)
+    if dataset in DATASETS or not (path.is_dir() or path.suffix in SUFFIXES):
+        return False
+    if path.is_dir() or path.suffix != ".parquet":
+        return True
+    try:
+        labels = pyarrow.parquet.read_schema(path).metadata or {}
+    except (OSError, ValueError):  # missing or damaged, which its reader says
+        return False
+    return not any(key.startswith(b"fivesentences") for key in labels)
 
 
 def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:
@@ -90,5 +126,6 @@ def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:
         return Corpus.read(dataset).split(split)
     meant = _OTHER_NAMES.get(dataset.lower())
     hint = f"did you mean '{meant}'?" if meant else did_you_mean(dataset, DATASETS)
-    what = f"'{dataset}' is neither a dataset ({', '.join(DATASETS)}) nor a corpus (.parquet)"
+    tables = f"table (a folder, {', '.join(SUFFIXES)})"
+    what = f"'{dataset}' is neither a dataset ({', '.join(DATASETS)}) nor a corpus (.parquet) nor a {tables}"
     raise InputError(f"{what}{f'; {hint}' if hint else '.'}")

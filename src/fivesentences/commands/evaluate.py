@@ -16,9 +16,10 @@ from fivesentences.commands.given_models import Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
+from fivesentences.evaluation.model_card import write_model_card
 from fivesentences.evaluation.protocols import ProtocolScorer, rescored
 from fivesentences.evaluation.result_files import subject_of
 from fivesentences.metrics import Evaluation, mean_phi
@@ -196,6 +197,10 @@ def evaluate(
         raise InputError("it says with which of several models the others are compared.", where="--against")
     if against is not None and against not in names:
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(names)}.", where="--against")
+    if exports.model_card is not None:
+        need("huggingface_hub", "encoders", "--model-card")
+        if protocol is None or len(names) > 1:
+            raise InputError("--model-card is about one model on one data set; give one, and --dataset.")
     read = [*(file for model in given.models for file in model.read), *inputs.read, *annotations.read_files]
     outputs.check(read, exports.files(names, inference.directions, metrics.inference))
     with working(f"read {given.models[0].words}"):
@@ -224,6 +229,8 @@ def evaluate(
     exports.write_queries(of_files, subject_of(scorer.whole, first.about, given.about))
     about = first.about | ({"scored": given.about} if given.about else {})
     labels = {key: about[key] for key in GALLERY}
+    if exports.model_card is not None:
+        write_model_card(first, names[0], exports.model_card)
     if len(names) == 1:
         tidy = labelled(first.tidy(), {"file": about["similarity"], **labels})
         outputs.write(sheets(first, notes), tidy, about | {"values": first.values}, read)

@@ -39,6 +39,7 @@ class Exports:
         trec_depth: Items of each ranking in these runs, or all.
         trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
         rescored: Write the similarity as --inference makes it, .npy.
+        model_card: Write the numbers as the header of a model card for Hugging Face's hub, such as README.md.
     """
 
     per_query: Path | None = None
@@ -46,6 +47,7 @@ class Exports:
     trec_depth: str = "100"
     trec_grades: bool = False
     rescored: Path | None = None
+    model_card: Path | None = None
 
     @property
     def depth(self) -> int | None:
@@ -66,7 +68,7 @@ class Exports:
             InputError: If a name has the wrong ending or is that of something else, or a matrix is asked for where
                 there is none or there are several.
         """
-        found: dict[str, Path | None] = {"--per-query": self.per_query}
+        found: dict[str, Path | None] = {"--per-query": self.per_query, "--model-card": self.model_card}
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
         if self.trec is not None:

@@ -5,11 +5,15 @@ What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``
 """
 
 from fivesentences.evaluation.batches import EmbeddingEvaluator
+from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
 from fivesentences.evaluation.comparing import compare
+from fivesentences.evaluation.model_card import write_model_card
+from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
 
 __all__ = [
-    "PROTOCOLS", "EmbeddingEvaluator", "coco_test_ids", "compare", "cxc_positives", "eccv", "evaluate",
-    "packaged_positives",
+    "PROTOCOLS", "CaptionTable", "EmbeddingEvaluator", "coco_test_ids", "compare", "cxc_positives", "cxc_within",
+    "eccv", "evaluate", "packaged_positives", "pair_wins", "read_caption_table", "read_contrasts",
+    "write_model_card",
 ]  # fmt: skip

@@ -1,0 +1,224 @@
+"""Captions from the files in which data sets are shared: parquet tables, WebDataset shards, JSON lines."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
+from fivesentences.corpus.archives import is_litter
+from fivesentences.corpus.parquet import read_parquet
+from fivesentences.corpus.table import caption_at, split_named
+from fivesentences.documents import check_file, lines_of, parse_json, read_json, read_lines, text_of
+from fivesentences.errors import Cure, InputError, reason_of
+
+SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")
+COLUMNS = ("txt", "caption", "captions", "sentences", "sentence", "text")  # of captions, the first that there is
+IMAGES = ("filename", "file_name", "image_id", "img_id", "imgid", "cocoid", "image/key", "image")  # likewise
+LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
+_AGAIN = "fetch it again"
+Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row is, and its fields
+
+
+@dataclass(frozen=True)
+class CaptionTable:
+    """Captions in the order of a file.
+
+    Attributes:
+        captions: Text of each caption, on one line.
+        image_of_caption: ``[captions]`` index of each caption's image, counted in the order in which images appear.
+        images: ``[images]`` the file or id of each; its number, from 0, if the file names none.
+        split: The split that was chosen by a column or by names of files; None if the file knows none.
+    """
+
+    captions: list[str]
+    image_of_caption: NDArray[np.int64]
+    images: list[str]
+    split: str | None = None
+
+
+def read_caption_table(
+    path: Path | str, columns: Sequence[str] = (), image_column: str | None = None, split: str = "test"
+) -> CaptionTable:
+    """Read the captions of a table with a row per image or per caption; photographs in it are not read.
+
+    - ``.parquet``, as Hugging Face's datasets have it;
+    - ``.tar``, a WebDataset shard (as for CLIP_benchmark): a row is ``KEY.txt``, whose lines are captions in the column
+      ``txt``, and the fields of ``KEY.json``. It is read in place, nothing is extracted;
+    - ``.jsonl``, a JSON object per line (XM3600); ``.json``, one object (DCI) or a list of them;
+    - a folder of files of one of these kinds, in the order of their numbers. Where their names begin with a split,
+      such as ``test-00000-of-00002.parquet``, those of the split are read.
+
+    Rows with the same image belong together. If there is a column ``split``, its rows of the split are read.
+
+    Args:
+        path: The file or folder.
+        columns: Columns with a caption or a list of captions; ``sentences.raw`` is the field ``raw`` of the column
+            ``sentences``. Default the first of ``COLUMNS`` that the first row has.
+        image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard its name
+            and that of the photograph; without any of them, every row is an image.
+        split: ``train``, ``dev`` or ``test``.
+
+    Raises:
+        InputError: If a file is missing, damaged or too large, an entry of a shard would leave its folder, a column or
+            the split is missing, a row has no caption, or a caption is blank or not text.
+    """
+    path = Path(path)
+    files, found_split = _files_of(path, split)
+    asked = [*columns, *([] if image_column is None else [image_column])]
+    captions, owners = list[str](), list[int]()
+    places: dict[str, int] = {}
+    splits: set[str] = set()
+    for where, row in (row for file in files for row in _rows_of(file, asked)):
+        if not isinstance(row, dict):
+            raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
+        if not columns:
+            columns = _usual(COLUMNS, row) or _missing(where, row, "of captions")
+        if image_column is None:
+            image_column = (_usual(("__key__", *IMAGES), row) or [""])[0]
+        if isinstance(named := row.get("split"), str):
+            found_split = split
+            splits.add(split_named(named))
+            if split_named(named) != split:
+                continue
+        image = str(len(places))
+        if image_column:
+            ids = _values(row, image_column, where, (str, int))
+            if len(ids) != 1:
+                raise InputError(f"'{image_column}' holds {len(ids)} names; an image has one.", where=where)
+            image = str(ids[0])
+        texts = [text for column in columns for text in _values(row, column, where, (str,))]
+        if not texts:
+            raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
+        owner = places.setdefault(image, len(places))
+        captions += [caption_at(text, f"{where}, caption {number}") for number, text in enumerate(texts, 1)]
+        owners += [owner] * len(texts)
+    if not captions:
+        known = f"; it has {', '.join(sorted(splits))}" if splits else ""
+        raise InputError(f"it holds no captions{f' of {split}' if splits else ''}{known}.", where=path)
+    return CaptionTable(captions, np.array(owners, dtype=np.int64), list(places), found_split)
+
+
+def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
+    """Return the files of a folder in the order of their numbers, and the split that their names told."""
+    if not path.is_dir():
+        return [path], None
+    inside = [file for file in path.iterdir() if file.suffix in SUFFIXES and not is_litter(file.name)]
+    kinds = sorted({file.suffix for file in inside})
+    if len(kinds) != 1:
+        what = f"the folder holds {', '.join(kinds) or 'none of ' + ', '.join(SUFFIXES)}; name a folder of one kind."
+        raise InputError(what, where=path)
+    files = sorted(inside, key=lambda file: re.sub("[0-9]+", lambda number: number[0].zfill(20), file.name))
+    named = {file: split_named(re.split("[-_.]", file.name)[0]) for file in files}
+    by_split = [file for file in files if named[file] == split]
+    if not by_split and set(named.values()) <= {"train", "dev", "test"}:
+        raise InputError(f"no file is of '{split}'; the first is {files[0].name}.", where=path)
+    return (by_split, split) if by_split else (files, None)
+
+
+def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
+    if path.suffix == ".parquet":
+        yield from _parquet_rows(path, asked)
+    elif path.suffix == ".tar":
+        yield from _samples(path)
+    elif path.suffix == ".jsonl":
+        for number, line in enumerate(read_lines(path), 1):
+            if line.strip():
+                yield f"{path}, line {number}", parse_json(line, f"{path}, line {number}")
+    else:
+        content = read_json(path)
+        for number, row in enumerate(content if isinstance(content, list) else [content]):
+            yield f"{path}, item {number}", row
+
+
+def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
+    """Yield the rows of the columns that may be of use; a column that was asked for is there."""
+    check_file(path)
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"this is not a readable parquet file ({reason_of(error)})", where=path, cure=_AGAIN) from None
+    usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
+    wanted = [one.name for one in schema if one.name in usual and "binary" not in str(one.type)]  # bytes: photographs
+    unknown = [f"'{name}'" for name in asked if not {name, name.partition(".")[0]} & set(wanted)]
+    if unknown or not (asked or set(COLUMNS) & set(wanted)):
+        _missing(path, dict.fromkeys(schema.names), unknown[0] if unknown else "of captions")
+    for number, row in enumerate(read_parquet(path, _AGAIN, wanted).to_pylist()):
+        yield f"{path}, row {number}", row
+
+
+def _samples(path: Path) -> Rows:
+    """Yield the samples of a WebDataset shard: neighbours of one name, up to the first dot of its last part."""
+    check_file(path)
+    row: dict[str, Any] = {}
+    key = None
+    try:
+        with tarfile.open(path, "r:") as archive:  # not compressed, so that nothing unpacks to more than it is
+            for member in archive:
+                name = PurePosixPath(member.name.replace("\\", "/"))
+                if name.is_absolute() or ".." in name.parts:
+                    raise InputError(f"entry '{member.name}' would leave the folder; the shard is refused.", where=path)
+                if not member.isreg() or is_litter(member.name):
+                    continue
+                stem, _, ending = name.name.partition(".")
+                if str(name.parent / stem) != key:
+                    if row:
+                        yield f"{path}, {key}", row
+                    key = str(name.parent / stem)
+                    row = {"__key__": f"{path.name}/{key}"}  # shards may count their samples from 0 each
+                if name.suffix.lower() in PHOTOGRAPHS:
+                    row["__key__"] = f"{path.name}/{name}"
+                if ending not in ("txt", "json"):
+                    continue
+                where = f"{path}, {name}"
+                if member.size > LARGEST_TEXT:
+                    raise InputError(f"it has {member.size:,} bytes; at most {LARGEST_TEXT:,} are read.", where=where)
+                file = archive.extractfile(member)  # which opens it, and writes nothing
+                assert file is not None
+                data = file.read(LARGEST_TEXT)
+                if ending == "txt":
+                    row["txt"] = lines_of(text_of(data, where).strip())
+                elif isinstance(fields := parse_json(data, where), dict):
+                    row = {**fields, **row}
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"this is not a whole .tar ({reason_of(error)})", where=path, cure=_AGAIN) from None
+    if row:
+        yield f"{path}, {key}", row
+
+
+def _usual(names: Sequence[str], row: dict[str, Any]) -> list[str]:
+    return [name for name in names if name in row][:1]
+
+
+def _missing(where: Path | str, row: dict[str, Any], of: str) -> list[str]:
+    known = ", ".join(name[:40] for name in list(row)[:20])
+    cure = Cure("pass columns or image_column", "name it by --column or --image-column")
+    raise InputError(f"there is no column {of} among {known or 'none'}", where=where, cure=cure)
+
+
+def _values(row: dict[str, Any], column: str, where: str, kinds: tuple[type, ...]) -> list[Any]:
+    """Return the values of a column of a row, or of a field in it, and in lists of it."""
+    first, _, rest = (column, "", "") if column in row else column.partition(".")
+    if first not in row:
+        _missing(where, row, f"'{column}'")
+    values = row[first] if isinstance(row[first], list) else [row[first]]
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, dict) and rest:
+            found += _values(value, rest, where, kinds)
+        elif type(value) in kinds and not rest:
+            found.append(value)
+        else:
+            cure = f"name a field, such as {column}.{next(iter(value))}" if isinstance(value, dict) and value else None
+            raise InputError(f"'{column}' holds {repr(value)[:40]}, which is not text", where=where, cure=cure)
+    return found
