@@ -75,7 +75,7 @@ def test_spice_parses_once_and_keeps_the_tuples(folder, run, monkeypatch):
     ("arguments", "sentence"),
     [
         ("cider captions.txt -o phi.npy", "captions.txt holds 6 captions, which is not a multiple of 5"),
-        ("cider-p captions.txt -o phi.npy", "one of whitespace, reattached, ptb"),
+        ("cider-p captions.txt -o phi.npy", "one of whitespace, reattached, characters, ptb"),
         ("cider captions.txt -o phi.npy --top-k 3", "name one without .npy"),
         ("cider captions.txt -o phi.npy --per-image 2 --tuples x", "leave --tuples out"),
     ],

@@ -43,7 +43,7 @@ SCALES: list[tuple[str, ...]] = [
     ("{roles: {}, datasets: {scenes: {loader: karpathy, splits: [train]}}, judges: [{judge: cxc, dataset: scenes}]}",
      "splits has no test", "cxc judges it"),
     ("judges: [{judge: scenes_truth, dataset: scene}]", "scenes_truth judges 'scene'", "only: scenes"),
-    ("only: [tabel]", "only names 'tabel'", "they have: t"),
+    ("only: [tabel]", "only names 'tabel'", "they have: small/t, t"),
     ("only: []", "only is []"),
     ("studies: [smal]", "studies names 'smal'", "nor in", "did you mean 'small'?"),
     ("studies: [small, small]", "studies names 'small' twice"),

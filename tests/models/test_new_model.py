@@ -84,7 +84,7 @@ def test_a_loss_of_its_own_is_added_as_the_page_says(means, batch):
 
 
 def test_the_study_and_the_scale_of_the_page_train_it_on_the_grid(means):
-    content = yaml.safe_load((PAGE.parents[1] / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    content = yaml.safe_load((PAGE.parents[1] / "tests" / "plan" / "broad.yaml").read_text(encoding="utf-8"))
     own = {"training": content["training"] | SCALE["training"], "other_seeds": []}
     scale = Scale.model_validate(content | SCALE | own)
     runs = Plan(scale, {"mine": Study.model_validate(STUDY)}, Catalogue(datasets={})).runs.values()

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stages(tmp_path: Path) -> None:
     output = said(tmp_path, "snakemake", "-n", "-s", PROJECT / "workflow/Snakefile", "--workflow-profile", "none")
     assert "results/paper/demo/index.html" in output
-    assert jobs(output)["train"] == 8
+    assert jobs(output)["train"] == 4
 
 
 def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> None:

@@ -4,16 +4,34 @@ What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``
 ``agreement``, ``disagreements``.
 """
 
-from fivesentences.evaluation.batches import EmbeddingEvaluator
-from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
-from fivesentences.evaluation.comparing import compare
-from fivesentences.evaluation.model_card import write_model_card
-from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts
-from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
-from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
+
+if TYPE_CHECKING:
+    from fivesentences.evaluation.batches import EmbeddingEvaluator
+    from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
+    from fivesentences.evaluation.comparing import compare
+    from fivesentences.evaluation.model_card import write_model_card
+    from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts
+    from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
+    from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
 
 __all__ = [
     "PROTOCOLS", "CaptionTable", "EmbeddingEvaluator", "coco_test_ids", "compare", "cxc_positives", "cxc_within",
     "eccv", "evaluate", "packaged_positives", "pair_wins", "read_caption_table", "read_contrasts",
     "write_model_card",
 ]  # fmt: skip
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "batches": "EmbeddingEvaluator",
+        "caption_tables": "CaptionTable read_caption_table",
+        "comparing": "compare",
+        "model_card": "write_model_card",
+        "pairs": "cxc_within pair_wins read_contrasts",
+        "positives": "coco_test_ids cxc_positives eccv packaged_positives",
+        "protocols": "PROTOCOLS evaluate",
+    },
+)

@@ -138,7 +138,10 @@ def _here(path: Path, config: Path) -> Path:
 
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """Sentences on what here is not as a manifest says: settings, and files; downloads count only where they are."""
-    ours, theirs = settings_of(plan.scale), manifest.get("settings", {})
+    ours, fields = settings_of(plan.scale), Scale.model_fields
+    # A setting that this program has learnt since then was its default there.
+    since = {key: fields[key].get_default(call_default_factory=True) for key in ours}
+    theirs = since | manifest.get("settings", {})
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale = plan.scale.scale
     in_tidy = set(plan.metrics_of(plan.evaluated_at(scale)) if plan.places.tidy(scale).exists() else ())
