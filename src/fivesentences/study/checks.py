@@ -72,9 +72,8 @@ class Names:
 def names_of(studies: Mapping[str, Study]) -> Names:
     """Everything in some studies that a scale may name."""
     every = list(studies.values())
-    named = [(name, exhibit) for name, study in studies.items() for exhibit in study.declared]
-    declared = [(study, exhibit) for study in every for exhibit in study.declared]
-    rows = [(study, row) for study, exhibit in declared for row in exhibit.row_specs()]
+    declared = [(name, exhibit) for name, study in studies.items() for exhibit in study.declared]
+    rows = [(studies[name], row) for name, exhibit in declared for row in exhibit.row_specs()]
     of_categories = [row for study in every for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
     cells = []
     for study, row in rows:
@@ -84,8 +83,8 @@ def names_of(studies: Mapping[str, Study]) -> Names:
             cells.append(({model, *variant}, loss or "", fraction, captions))
     models = {*MODELS, *(name for study in every for name in study.models)}
     known: dict[str, set[Any]] = {
-        "table or figure": {one for name, exhibit in named for one in (exhibit.name, f"{name}/{exhibit.name}")},
-        "figure": {f"{name}/{exhibit.name}" for name, exhibit in named if isinstance(exhibit, FigureSpec)},
+        "table or figure": {one for name, exhibit in declared for one in (exhibit.name, f"{name}/{exhibit.name}")},
+        "figure": {f"{name}/{exhibit.name}" for name, exhibit in declared if isinstance(exhibit, FigureSpec)},
         "role": {row.role for _, row in rows},
         "name of features": {name for _, row in rows for name in as_list(row.features)} - {None},
         "loss": {name for study in every for name in study.losses},

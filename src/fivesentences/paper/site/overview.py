@@ -55,16 +55,13 @@ def write_overview(
     """
     main = [claim for claim in claims if claim.get("main")]
     tested = [claim for claim in main if claim["cells"]]
+    figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
     return site.write(
         folder,
         "overview.html",
         "index.html",
         about=about(scale, corpora, trained or {}),
-        opening=[
-            _opening(folder, one)
-            for one in scale.opens_with
-            if one in {f"{name}/{exhibit.name}" for name, study in studies.items() for exhibit in study.made_at(scale)}
-        ],
+        opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
         counts=[(verdict, count, words_for(verdict, count)) for verdict, count in counts_of(claims).items() if count],
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         untested=[line_of(claim) for claim in main if not claim["cells"]],
