@@ -8,7 +8,9 @@ import pytest
 
 from fivesentences.corpus import load_precomp
 from fivesentences.errors import InputError
-from fivesentences.features import FeatureTable, describe_precomp
+from fivesentences.features import FeatureTable, describe_precomp, precomp
+from fivesentences.features.precomp import read_precomp
+from fivesentences.storage import sha256_of
 
 IMAGES = {"train": 6, "dev": 3, "test": 4}
 
@@ -31,7 +33,7 @@ def folder(tmp_path):
 
 def write(folder, split, array, layout):
     if layout == "folder":
-        (folder / split).mkdir()
+        (folder / split).mkdir(exist_ok=True)
         for number, image in enumerate(array):
             np.save(folder / split / f"{number}.npy", image)
     elif layout == "hdf5":
@@ -55,6 +57,10 @@ def test_every_layout_gives_each_images_own_features(folder, arrays, tmp_path, t
     order = np.random.default_rng(1).integers(0, 13, size=40)
     expected = np.concatenate(list(arrays.values()))[order]
     np.testing.assert_array_equal(table.rows([ids[row] for row in order]), expected)
+    for where in (order, order[order < len(arrays["train"])]):  # of several splits, and of one
+        out = np.full((len(where), 3, 5), np.nan, np.float32)
+        assert table.take(where, out) is out
+        np.testing.assert_array_equal(out, np.concatenate(list(arrays.values()))[where])
 
 
 def test_the_prefix_and_testall_are_those_of_the_corpus(folder, arrays, tmp_path):
@@ -75,6 +81,21 @@ def test_a_file_that_changed_after_it_was_described_is_refused(folder, arrays, t
     np.save(folder / "dev_ims.npy", arrays["dev"][:2])
     with pytest.raises(InputError, match=r"dev_ims\.npy is missing or has changed"):
         FeatureTable.open(tmp_path / "f.json")
+
+
+@pytest.mark.parametrize("layout", ["once", "folder", "hdf5"])
+def test_content_is_read_again_only_where_a_file_has_changed(folder, arrays, tmp_path, layout, monkeypatch):
+    for split, array in arrays.items():
+        write(folder, split, array, layout if split == "train" else "once")
+    describe_precomp(folder, load_precomp(folder), tmp_path / "f.json")
+    known = [split.content for split in read_precomp(tmp_path / "f.json").splits]
+    assert known[1] == sha256_of(folder / "dev_ims.npy") and len(set(known)) == 3
+    with monkeypatch.context() as watched:
+        watched.setattr(precomp, "sha256_of", lambda path: pytest.fail(f"{path} is read again"))
+        assert [split.content for split in read_precomp(tmp_path / "f.json").splits] == known
+    write(folder, "train", 2 * arrays["train"], layout)
+    now = [split.content for split in read_precomp(tmp_path / "f.json").splits]
+    assert now[0] != known[0] and now[1:] == known[1:]
 
 
 @pytest.mark.parametrize(

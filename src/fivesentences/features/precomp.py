@@ -8,9 +8,10 @@ which.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,7 +28,7 @@ from fivesentences.corpus.precomp import load_precomp, precomp_folder
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.features.files import check_kind, open_array, open_hdf5, write_images
-from fivesentences.storage import write_json
+from fivesentences.storage import sha256_of, write_json
 
 FORMAT = 1
 SHARED_WORDS = 0.5  # of an image's captions in a folder and in Karpathy's file; releases clean texts in their own ways
@@ -47,6 +48,8 @@ class SplitFeatures:
         shape: Of the features of one image: ``[dim]`` or ``[regions, dim]``.
         dtype: Name of the numpy type.
         size: Bytes of the file, or of the first file of a folder.
+        modified: Nanoseconds at which a file last changed before it was described.
+        sha256: Of the content as described, see ``content``.
     """
 
     path: str
@@ -56,6 +59,13 @@ class SplitFeatures:
     shape: list[Positive]
     dtype: Literal["float16", "float32"]
     size: Positive
+    modified: int = 0
+    sha256: str = ""
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of the file, or of a folder's files; COCO's 33 GB are read again only if a file has changed."""
+        return self.sha256 if self.modified == _modified(self.files) else _sha256(self.files)
 
     @property
     def files(self) -> Iterator[Path]:
@@ -68,18 +78,20 @@ class SplitFeatures:
         """The stored array, memory-mapped; None for a folder."""
         return None if self.kind == "folder" else _open(Path(self.path), self.kind)
 
-    def take(self, images: npt.NDArray[np.intp]) -> npt.NDArray[np.floating]:
-        """Copy the features of some images of the split, in any order."""
+    def take(
+        self, images: npt.NDArray[np.intp], out: npt.NDArray[np.floating] | None = None
+    ) -> npt.NDArray[np.floating]:
+        """Copy the features of some images of the split, in any order, into ``out`` or a new array."""
         if self.kind == "folder":
-            return np.stack([_load(Path(self.path) / f"{image}.npy", self.shape) for image in images])
+            return np.stack([_load(Path(self.path) / f"{image}.npy", self.shape) for image in images], out=out)
         if self.kind == "npy":
-            return np.asarray(self.rows[images * self.stride])
+            return np.take(self.rows, images * self.stride, axis=0, out=out, mode="clip")
         unique, back = np.unique(images * self.stride, return_inverse=True)  # HDF5 reads in rising order only
-        return np.asarray(self.rows[unique])[back]
+        return np.take(np.asarray(self.rows[unique]), back, axis=0, out=out, mode="clip")
 
 
 class PrecompRows:
-    """The features of all splits, one split after the other, read like an array with one row per image.
+    """The features of all splits, one split after the other, one row per image.
 
     Args:
         splits: In the order of the table of images.
@@ -95,14 +107,20 @@ class PrecompRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where: npt.NDArray[np.intp]) -> npt.NDArray[np.floating]:
-        """Copy some rows, given by number."""
-        out = np.empty((len(where), *self.shape[1:]), self.dtype)
+    def take(
+        self, where: npt.NDArray[np.intp], out: npt.NDArray[np.floating] | None = None
+    ) -> npt.NDArray[np.floating]:
+        """Copy some rows, given by number, into ``out`` or a new array."""
         split_of = np.searchsorted(self._ends, where, side="right")
-        for number in np.unique(split_of):
-            mine, split = split_of == number, self.splits[number]
-            out[mine] = split.take(where[mine] - (self._ends[number] - split.images))
-        return out
+        starts = self._ends - [split.images for split in self.splits]
+        numbers = np.unique(split_of)
+        if len(numbers) == 1:  # a training batch: COCO's 38 MB are not copied twice
+            return self.splits[numbers[0]].take(where - starts[numbers[0]], out)
+        rows = np.empty((len(where), *self.shape[1:]), self.dtype) if out is None else out
+        for number in numbers:
+            mine = split_of == number
+            rows[mine] = self.splits[number].take(where[mine] - starts[number])
+        return rows
 
 
 def describe_precomp(
@@ -224,7 +242,23 @@ def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
             "the captions and the features must come from the same release."
         )
     dtype, size = str(array.dtype), file.stat().st_size
-    return SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, dtype, size)  # type: ignore[arg-type]
+    described = SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, dtype, size)  # type: ignore[arg-type]
+    files = list(described.files)
+    modified = _modified(files)  # before it is read
+    return replace(described, modified=modified, sha256=_sha256(files))
+
+
+def _modified(files: Iterable[Path]) -> int:
+    times = []
+    for file in files:
+        check_file(file)
+        times.append(file.stat().st_mtime_ns)
+    return max(times)
+
+
+def _sha256(files: Iterable[Path]) -> str:
+    digests = [sha256_of(file) for file in files]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _first_file(path: Path, kind: Kind) -> Path:

@@ -60,13 +60,17 @@ class Preparation:
         deviation = np.where(constant, 1.0, deviation)
         return cls(how, mean.astype(np.float32), deviation.astype(np.float32))
 
-    def apply(self, rows: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
-        """Prepare rows; the result is a new float32 array.
+    def apply(self, rows: npt.NDArray[np.floating], in_place: bool = False) -> npt.NDArray[np.float32]:
+        """Prepare rows as float32.
+
+        Args:
+            rows: ``[..., dim]``.
+            in_place: Whether the result may be the array itself, if that is float32; otherwise it is a new one.
 
         Raises:
             InputError: If the last dimension of the rows is not that of the rows given to ``fit``.
         """
-        prepared = np.array(rows, dtype=np.float32)
+        prepared = np.asarray(rows, np.float32) if in_place else np.array(rows, np.float32)
         if self.mean is not None and self.deviation is not None:
             if prepared.shape[-1:] != self.mean.shape:
                 raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,7 @@ class FeatureTable:
 
     Attributes:
         path: Where they came from, for messages.
-        array: ``[images, dim]`` or ``[images, regions, dim]``, float16 or float32, memory-mapped; indexing with an
-            array of row numbers reads those rows.
+        array: ``[images, dim]`` or ``[images, regions, dim]``, float16 or float32, memory-mapped.
         image_ids: The image of each row.
     """
 
@@ -78,24 +78,40 @@ class FeatureTable:
             )
         return np.array([position[name] for name in image_ids], dtype=np.intp)
 
-    def take(self, where: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+    def take(self, where: npt.NDArray[np.intp], out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
         """Copy some rows, given by number.
+
+        Args:
+            where: Numbers of the rows.
+            out: Where they are copied to if they are stored as float32; others are converted to a new array.
 
         Raises:
             InputError: If a feature is NaN or infinite.
         """
-        rows = self.array[where].astype(np.float32)  # indexing with an array reads only these rows
-        for start in range(0, len(rows), BLOCK):
-            finite = np.isfinite(rows[start : start + BLOCK])
+        into = out if self.array.dtype == np.float32 else None
+        if isinstance(self.array, PrecompRows):
+            stored = self.array.take(where, into)
+        else:  # "clip" copies straight into `out`; rows were looked up, so that none is outside
+            stored = np.take(self.array, where, axis=0, out=into, mode="clip")
+        rows = stored.astype(np.float32, copy=False)
+        new = np.flatnonzero(~self._known_finite[where])
+        for start in range(0, len(new), BLOCK):
+            asked = new[start : start + BLOCK]
+            finite = np.isfinite(rows[asked])
             if not finite.all():
-                asked, *place = (int(index) for index in np.argwhere(~finite)[0])
-                row = int(where[start + asked])
-                value = float(rows[(start + asked, *place)])
+                first, *place = (int(index) for index in np.argwhere(~finite)[0])
+                row, value = int(where[asked[first]]), float(rows[(asked[first], *place)])
                 raise InputError(
                     f"{self.path}: row {row} (image '{self.image_ids[row]}') holds {value} at {place}; "
                     "features must be finite: extract them again."
                 )
+        self._known_finite[where] = True
         return rows
+
+    @cached_property
+    def _known_finite(self) -> npt.NDArray[np.bool_]:
+        """Rows that have been checked: an epoch reads each again for every caption."""
+        return np.zeros(len(self.array), dtype=bool)
 
 
 @dataclass(frozen=True)

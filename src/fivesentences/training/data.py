@@ -50,8 +50,13 @@ class ReadImages:
         return len(self._stored)
 
     def __getitem__(self, rows: slice | Tensor, /) -> Tensor:
+        return self.take(rows)
+
+    def take(self, rows: slice | Tensor, out: Tensor | None = None) -> Tensor:
+        """Read the images of some rows, into ``out`` if they are stored as float32."""
         where = self._stored.where[rows if isinstance(rows, slice) else rows.cpu().numpy()]
-        return torch.from_numpy(self._preparation.apply(self._stored.table.take(where)))
+        stored = self._stored.table.take(where, None if out is None else out.numpy())
+        return torch.from_numpy(self._preparation.apply(stored, in_place=True))
 
 
 Images = Tensor | ReadImages  # prepared features of a split's images
@@ -92,7 +97,7 @@ class Split:
         stored = StoredRows(table, table.where(corpus.images["image_id"].tolist()))
         images: Images = ReadImages(stored, preparation)
         if stored.size * np.dtype(np.float32).itemsize <= HELD_IN_MEMORY:
-            images = torch.from_numpy(preparation.apply(stored[:]))
+            images = torch.from_numpy(preparation.apply(stored[:], in_place=True))
         return cls(
             corpus,
             images,
@@ -241,7 +246,7 @@ class Loader:
     """Batches of a split on a device.
 
     Images that are kept in memory move to the device once. Everything else of a batch is gathered by numpy, without a
-    loop over its items; for a CUDA device a thread gathers ahead, into pinned memory.
+    loop over its items; where that takes time, or for a CUDA device, a thread gathers ahead, into pinned memory.
 
     Args:
         split: The training split.
@@ -251,9 +256,14 @@ class Loader:
     def __init__(self, split: Split, device: torch.device):
         self.split, self.device = split, device
         self._held = split.images.to(device) if isinstance(split.images, Tensor) else None
+        # Images that are read have a place for each batch that is ahead, the next, and the one that is trained on.
+        self._places: deque[Tensor] = deque(maxlen=AHEAD + 2)
 
     def batches(self, rows: Iterable[np.ndarray]) -> Iterator[Batch]:
-        """Yield one batch for each array of caption rows, in their order."""
+        """Yield one batch for each array of caption rows, in their order.
+
+        Images that are read lie in memory that a later batch takes: copy those of a batch to keep them beyond the next.
+        """
         if self.device.type == "cpu" and self._held is not None:
             yield from (self._on_device(self._gathered(some)) for some in rows)
             return
@@ -270,13 +280,22 @@ class Loader:
         split, chosen = self.split, torch.from_numpy(rows)
         tokens, lengths = split.captions.batch(rows)
         images = split.image_of_caption[chosen]  # rows of images, until they are taken on the device
-        if self._held is None:
-            images = split.images[images]
+        if isinstance(split.images, ReadImages):
+            images = split.images.take(images, self._place(len(rows)))
         extras = {name: values[chosen] for name, values in split.extras.items()}
         if self.device.type == "cuda":
-            images, tokens = images.pin_memory(), tokens.pin_memory()
+            images = images if images.is_pinned() else images.pin_memory()
+            tokens = tokens.pin_memory()
             extras = {name: values.pin_memory() for name, values in extras.items()}
         return Batch(rows, images, tokens, lengths, extras)
+
+    def _place(self, size: int) -> Tensor:
+        """Memory for the images of a batch: the one that was used longest ago, whose batch is done."""
+        place = self._places[0] if len(self._places) == self._places.maxlen else None
+        if place is None or len(place) < size:
+            place = torch.empty(size, *self.split.images.shape[1:], pin_memory=self.device.type == "cuda")
+        self._places.append(place)
+        return place[:size]
 
     def _on_device(self, batch: Batch) -> Batch:
         def moved(values: Tensor) -> Tensor:

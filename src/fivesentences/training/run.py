@@ -130,13 +130,13 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
         files = {f"the matrix of {name}": path for name, path in run.phi_files.items() if path.suffix == ".npy"}
         files |= {"the corpus file": run.corpus, "the features file": run.features}
         files["the features' table of images"] = run.features.with_suffix(".images.parquet")
-        if run.features.suffix == ".json":  # it names the files of a precomp folder
-            files |= {str(file): file for split in read_precomp(run.features).splits for file in split.files}
         if (glove := spec.model.concept_options.glove) is not None:
             files["the GloVe file"] = glove
         if (words := spec.training.vocabulary) is not None:
             files["the vocabulary file"] = words
-        return fingerprint(spec, files, code_of_run(spec), place)
+        # A description names the files of a precomp folder, and their sums.
+        splits = read_precomp(run.features).splits if run.features.suffix == ".json" else []
+        return fingerprint(spec, files, code_of_run(spec), place) | {split.path: split.content for split in splits}
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
         with reproducible(spec.training.threads, place, spec.training.arithmetic):
