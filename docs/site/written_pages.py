@@ -119,8 +119,10 @@ def schema_of(name: str) -> dict[str, Any]:
     if name == "scale":
         training = schema["$defs"]["TrainingScale"]["properties"]
         training["exceptions+"] = training["exceptions"]
-        for properties in (training, schema["properties"]):  # null removes a key of the scale that this one extends
-            properties.update({name: {"anyOf": [one, {"type": "null"}]} for name, one in properties.items()})
+        null = {"type": "null"}  # removes a key of the scale that this one extends
+        of_names = [one["patternProperties"] for one in schema["properties"].values() if "patternProperties" in one]
+        for properties in (training, *of_names, schema["properties"]):
+            properties.update({name: {"anyOf": [one, null]} for name, one in properties.items()})
         schema["properties"]["extends"] = {"type": "string", "description": "a scale that this one extends"}
         schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["extends"]}]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -18,8 +18,8 @@ CSV = (
     'loss,metric,seeds,mean,low\n"far, close",x,1,2,3\nsam,Rsum,30,71.25,-1.5\nsam,Nsum,30,80.04,0.5\n'
     "knn3,Rsum,,1,\nall,Rsum,3,2,-0.0004\n"
 )
-KNOWN = """
-t.md: {whole: text, table: tables}
+KNOWN = r"""
+t.md: {whole: text, table: tables, found: {find: 'A (\w+)\.'}}
 t.csv:
   sam: {loss: sam, metric: Rsum, show: "{mean:.1f} [{low:+.1f}] of {seeds:.0f}"}
   knn: {mean: 1.0, show: "{loss}"}
@@ -53,6 +53,7 @@ def run(tmp_path, capsys):
     [
         ("whole", f"\n\n{TABLE.strip()}\n\n"),
         ("table", "\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n"),
+        ("found", "note"),
         ("sam", "71.2 [−1.5] of 30"),
         ("knn", "knn3"),
         ("zero", "0.000 [0, −0.0004]"),
@@ -86,6 +87,7 @@ def test_pages_kept_values_and_results_are_compared(run, tmp_path):
         ("{los: sam, show: '{mean}'}", "loss, metric"),
         ("{loss: knn3, show: '{mean.__class__.x}'}", "mean.__class__.x"),
         ("{loss: knn3, show: '{low:.1f}'}", "low:.1f"),
+        ("{find: 'A (note)'}", "nothing is like"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_name(run, asked, said):

@@ -95,6 +95,19 @@ def test_files_that_only_a_person_may_fetch_and_has_not_end_the_planning_with_al
     assert len(absent) == 4 and absent <= set(str(ended.value).split())
 
 
+def test_the_page_of_flickr30k_needs_no_photographs_until_all_rows_are_asked_for(plans, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = plans("flickr30k")
+    (regions,) = plan.absent("flickr30k")
+    assert regions.startswith("data/f30k_precomp") and regions.endswith(
+        "kaggle.com/datasets/kuanghueilee/scan-features."
+    )
+    assert [one.split()[0] for one in plan.absent("flickr30k-complete")] == [
+        "data/f30k_precomp",
+        "data/flickr30k/flickr30k-images.zip",
+    ]
+
+
 @pytest.mark.parametrize("name", SCALES)
 def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in_one(plans, name):
     plan = plans(name)

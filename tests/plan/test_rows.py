@@ -60,6 +60,11 @@ def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_s
     assert len(settings) > len({name.rpartition("=")[0] for name in laptop})
 
 
+def test_the_first_page_of_flickr30k_has_runs_of_the_papers_scale_with_the_same_settings():
+    first, papers = (plan_named(name).runs for name in ("flickr30k", "paper"))
+    assert first and {name: papers.get(name) for name in first} == first
+
+
 def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
     study = small_study(
         {"a": {}, "b": {"triplet": "all"}}, [{"role": "flickr30k", "fraction": [0.1, 0.25], "loss": ["a", "b"]}]

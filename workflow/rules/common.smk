@@ -77,7 +77,8 @@ def subspace_job_of(wildcards):
 
 def unless_absent(absent, files):
     if absent:
-        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale)))
+        # Rows that only the target `complete` makes may read more.
+        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale) or PLAN.absent(SCALE.complete.scale)))
     return files
 
 

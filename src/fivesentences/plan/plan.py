@@ -41,6 +41,9 @@ from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 GALLERY = "gallery/index.html"
 PAPERS_PHIS = ("cider", "spice")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
+SCAN_FEATURES = dict.fromkeys(
+    ("f30k_precomp", "coco_precomp"), "unpack it there from kaggle.com/datasets/kuanghueilee/scan-features"
+)
 WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
 
 
@@ -270,7 +273,8 @@ class Plan:
                     begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
                     where, cure = f"datasets.{name}.{key}", "name yours"
                     raise InputError(f"is '{path}', which does not exist{begins}", where=where, cure=cure)
-        self.sources(self.scale.scale)
+        for scale in self.scales:
+            self.sources(scale)
 
     # --- configuration --------------------------------------------------------------------------------------
 
@@ -911,13 +915,18 @@ class Plan:
         Raises:
             InputError: If the catalogue lacks one.
         """
-        shown = {*self.datasets_of_runs, *(run.dataset for run in self.all_encoded.values())}
+        made = self._made[scale]
+        read = {(run.dataset, run.features.source): run.features for run in made.runs.values()}
+        described = {dataset for (dataset, _), features in read.items() if self.is_described(dataset, features)}
+        extracted = {one for one, features in read.items() if not self.is_described(one[0], features)}
+        extracted.update(self.pictured_features)
+        shown = {*self.pictured_datasets, *(run.dataset for run in made.encoded.values())}
+        shown |= {dataset for dataset, _ in extracted}
         shown |= {one for figure in self.figures if (one := self.pictured(scale, figure))}
         shown |= {spec.corpus for spec in self.documents.values() if spec.loader == "corpus"}
         found = [path for dataset in self.scale.datasets for path in self.captions_of(dataset)]
         found += [path for dataset in sorted(shown - {*self.precomp}) for path in self.photographs_of(dataset)]
-        found += [path for _, extracted in self.extracted for path in self.weights_of(extracted)]
-        described = {run.dataset for run in self.all_runs.values() if self.is_described(run.dataset, run.features)}
+        found += [path for _, source in sorted(extracted) for path in self.weights_of(source)]
         found += [self.folder_of_features(dataset).folder for dataset in sorted(described)]
         for dataset in self.except_for(self.drawn):
             found += self.downloaded(dataset, "instances") if self.labels_of(dataset) else []
@@ -946,8 +955,8 @@ class Plan:
             if path in downloads:
                 found.append(self.fetched_by_hand(downloads[path]))
             elif not path.exists():
-                where = "docs/paper_scale.md says where that of the papers is from"
-                found.append(f"{path} is not here, and no rule makes it; {where}.")
+                how = SCAN_FEATURES.get(path.name, "docs/paper_scale.md says where that of the papers is from")
+                found.append(f"{path} is not here, and no rule makes it; {how}.")
         return [one for one in found if one]
 
     # --- targets --------------------------------------------------------------------------------------------
