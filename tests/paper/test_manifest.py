@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,19 @@ def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_a
     other = manifest | {"inputs": manifest["inputs"] | {"config/studies/five_sentences.yaml": "0" * 64}}
     wrong = set(differences_from(other, plan)) - set(differences_from(manifest, plan))
     assert [str(root / "config/studies/five_sentences.yaml") in sentence for sentence in wrong] == [True]
+
+
+LISTED = subprocess.run(
+    ["git", "ls-files", ":/results/paper/*/manifest.json"], cwd=Path(__file__).parent, capture_output=True, text=True
+)
+KEPT = [Path(line).parent.name for line in LISTED.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("scale", KEPT)
+def test_results_that_the_repository_keeps_are_those_of_their_manifest(scale: str, root, monkeypatch) -> None:
+    monkeypatch.chdir(root)  # where results are
+    file = Path("config") / f"{scale}.yaml"
+    plan = plan_of(scale_of(read_yaml(file), file), file.parent)
+    manifest = read_manifest(plan.places.manifest(scale))
+    assert differences_from(manifest, plan) == []
+    assert differences_from(manifest | {"numbers": {str(plan.places.manifest(scale)): "0" * 64}}, plan)

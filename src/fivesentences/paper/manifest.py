@@ -137,19 +137,24 @@ def _here(path: Path, config: Path) -> Path:
 
 
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Sentences on what here is not as a manifest says: settings, and files; downloads count only where they are."""
+    """Sentences on what here is not as a manifest says: settings, and files.
+
+    Downloads, and values per image, query or pair, count only where they are.
+    """
     ours, fields = settings_of(plan.scale), Scale.model_fields
     # A setting that this program has learnt since then was its default there.
     since = {key: fields[key].get_default(call_default_factory=True) for key in ours}
     theirs = since | manifest.get("settings", {})
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale = plan.scale.scale
-    in_tidy = set(plan.metrics_of(plan.evaluated_at(scale)) if plan.places.tidy(scale).exists() else ())
+    dispensable = set(plan.values_apart(scale))
+    if plan.places.tidy(scale).exists():
+        dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
     for part in ("numbers", "inputs", "made"):
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
         for path, digest in checksums(known).items():
             if digest is None:
-                needed = part == "numbers" and path not in in_tidy
+                needed = part == "numbers" and path not in dispensable
                 differing += [f"{path} is not here; {CURE}"] if needed else []
             elif known[path] not in (None, digest):
                 differing.append(f"{path} is not the file that the numbers were made of")

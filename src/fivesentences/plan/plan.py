@@ -909,6 +909,14 @@ class Plan:
         found += [self.places.histories(scale)] if self.trained_at(scale) else []
         return sorted({*found, *self.subspaces.numbers_of(methods, "histories")})
 
+    def values_apart(self, scale: str) -> list[Path]:
+        """Values per image, query, category or judged pair, from which intervals and curves were made; they are large,
+        so that results may be passed on without.
+        """
+        claims, methods = self.numbers_of_claims(scale), self.subspaces_at(scale)
+        of_methods = [self.subspaces.numbers_of(methods, part) for part in ("queries", "category_margins")]
+        return [path for paths in (claims["per_image"], claims["judged"], *of_methods) for path in paths]
+
     def sources(self, scale: str) -> list[Path]:
         """Every file that a scale reads and no rule makes, or that is downloaded: data, studies and published tables.
 
