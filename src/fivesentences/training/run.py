@@ -139,7 +139,7 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
         return fingerprint(spec, files, code_of_run(spec), place)
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
-        with reproducible(spec.training.threads, place, spec.training.arithmetic):
+        with reproducible(spec.training.threads, place, spec.training.arithmetic, spec.training.precision):
             training = Training(spec, RunData.read(spec, run.corpus, run.features), place, run.phi_files)
             resume = ResumeFolder(folder / RESUME, made_from)
             state, sentence = resume.load()
@@ -151,7 +151,7 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
                 training.train(resume, seconds_between_saves, label, add_last, stop)
             assert training.best is not None  # every run has an epoch
             training.model.load_state_dict(training.best)
-            similarity = similarity_of(training.model, training.data.test)
+            similarity = similarity_of(training.model, training.data.test, precision=spec.training.precision)
         return lambda: _write(run, training, similarity)
 
     return Task(spec, folder, OUTPUTS, made_from, fit)
