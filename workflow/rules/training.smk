@@ -18,14 +18,18 @@ rule train:
         "logs/training/{dataset}/{job}.log",
     benchmark:
         "logs/benchmarks/training/{dataset}/{job}.tsv"
-    threads: SCALE.training.threads
+    threads: SCALE.training.threads * SCALE.training.runs_at_once
     resources:
-        mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 4000) * attempt,  # CUDA's context in host memory
+        # CUDA's context is in host memory.
+        mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 4000) * SCALE.training.runs_at_once * attempt,
         runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
         gpu=int(SCALE.training.gpu),
     params:
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
         tensorboard=SCALE.training.tensorboard,
+        # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
+        runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,
+        seconds_between_saves=lambda wildcards, threads: SCALE.training.seconds_between_saves,
     message:
         "Train {wildcards.job} on {wildcards.dataset}"
     script:

@@ -1,4 +1,4 @@
-"""Train some runs one after the other; those that are finished are skipped, and a killed one goes on."""
+"""Train some runs, one after the other or some at once; finished ones are skipped, and a killed one goes on."""
 
 from pathlib import Path
 
@@ -23,4 +23,6 @@ with log_to(snakemake.log[0]):
         device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
         tensorboard=snakemake.params.tensorboard,
         record=Path(snakemake.output.record),
+        at_once=snakemake.params.runs_at_once,
+        seconds_between_saves=snakemake.params.seconds_between_saves,
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from fivesentences.config.types import Count, DevSelection, Fraction, Strict
+from fivesentences.config.types import Count, DevSelection, Fraction, Strict, TrainingPrecision
 
 Epochs = Count
 
@@ -47,13 +47,17 @@ class Hyperparameters(Strict):
     """Captions of a fraction: the first ones, as released, or drawn by the run's seed."""
     arithmetic: Literal["reference", "fast"] = "reference"
     """`fast`, on a CPU: the same numbers within rounding in about two thirds of the time."""
+    precision: TrainingPrecision = "float32"
+    """`tf32`: products on CUDA by TF32, nothing on a CPU. `bf16`: the model's scores by bfloat16 (autocast); losses,
+    metrics and weights stay float32."""
     threads: int = Field(default=1, strict=True, ge=1, le=1024)
     """CPU threads; they affect the result, since sums depend on them."""
 
     @model_serializer(mode="wrap")
-    def _without_the_usual_vocabulary(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``vocabulary`` where it is null, as settings were recorded before it was there."""
-        return {key: value for key, value in serialise(self).items() if (key, value) != ("vocabulary", None)}
+    def _without_usual_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without some settings where they are as usual, as settings were recorded before these were there."""
+        usual = {"vocabulary": None, "precision": "float32"}
+        return {key: value for key, value in serialise(self).items() if key not in usual or value != usual[key]}
 
     @model_validator(mode="after")
     def _batches_have_one_order(self) -> Hyperparameters:

@@ -161,10 +161,23 @@ class TrainingScale(HyperparametersOfScale):
     """Runs are trained on a GPU."""
     runs_per_job: Count = 1
     """The most runs that one process trains one after the other."""
+    runs_at_once: Count = 1
+    """How many runs of a job train side by side, each in a process of its own."""
+    seconds_between_saves: float = Field(default=30.0, ge=0)
+    """How often a run saves its state within an epoch, which a kill without a warning goes back to."""
     tensorboard: bool = False
     """A run's history as TensorBoard events too."""
     exceptions: list[TrainingException] = Field(default=[])
     """Other settings for some models or losses."""
+
+    @model_validator(mode="after")
+    def _a_job_has_so_many_runs(self) -> TrainingScale:
+        if self.runs_at_once > self.runs_per_job:
+            raise ValueError(
+                f"runs_at_once is {self.runs_at_once}, but a job has no more runs than runs_per_job, "
+                f"which is {self.runs_per_job}; raise that one"
+            )
+        return self
 
 
 # Dataset and name in the catalogue of the file with a judge's scores; the truth of drawn scenes is drawn with them.

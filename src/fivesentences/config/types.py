@@ -18,6 +18,7 @@ Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
 Crops = Literal["centre", "ten"]
 Precision = Literal["float32", "bfloat16", "float16"]
+TrainingPrecision = Literal["float32", "tf32", "bf16"]
 FlavourName = Literal["d2", "caffe"]
 # per_class: the original tools/generate_tsv.py, whose features the papers use. class_agnostic: AIRSPLAY, Hugging Face.
 SelectionRule = Literal["per_class", "class_agnostic"]

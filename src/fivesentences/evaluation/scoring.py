@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fivesentences.config.types import TrainingPrecision
 from fivesentences.corpus import Corpus
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
@@ -67,7 +68,9 @@ def score_split(
     check_layout(trained.model.layout, table, str(folder), cure)
     extras = trained.extras(gallery.captions, gallery.image_of_caption)
     part = Split.of(gallery, table, trained.preparation, trained.vocabulary, extras)
-    return gallery, _scored(trained.model, part, trained.spec.training.threads, device, features, label)
+    return gallery, _scored(
+        trained.model, part, trained.spec.training.threads, device, features, label, trained.spec.training.precision
+    )
 
 
 def files_of_run(folder: Path) -> list[Path]:
@@ -130,12 +133,18 @@ def _check_files(why: str, **files: Path | str) -> None:
 
 
 def _scored(
-    model: Matcher, part: Split, threads: int, device: str, features: Path | str, label: str
+    model: Matcher,
+    part: Split,
+    threads: int,
+    device: str,
+    features: Path | str,
+    label: str,
+    precision: TrainingPrecision = "float32",
 ) -> NDArray[np.float32]:
     place = torch.device(device_named(device))
-    with reproducible(threads, place):
+    with reproducible(threads, place, precision=precision):
         try:
-            return similarity_of(model.to(place), part, label)
+            return similarity_of(model.to(place), part, label, precision)
         except RuntimeError as error:
             if not any(cause in str(error) for cause in ("shape", "running_mean")):  # a number of regions: batch norm
                 raise

@@ -187,10 +187,11 @@ def cosine_with_attended(raw: Tensor, weights: Tensor, contexts: Tensor, queries
     With weights a, contexts v and c = sum a v: q . c = sum a (q . v), and ``|c|^2 = a^T G a`` with the contexts' Gram
     matrix G. This needs M numbers per query where c has D, and saves the second of SCAN's two large products.
     """
-    dot = (weights * raw).sum(dim=1)  # [X, Y, N]
+    wide = torch.promote_types(raw.dtype, torch.float32)  # of sums in bfloat16 too many would be equal
+    dot = (weights * raw).sum(dim=1, dtype=wide)  # [X, Y, N]
     gram = contexts @ contexts.transpose(1, 2)  # [X, M, M]
     flat = weights.flatten(2)  # [X, M, Y * N]
-    squared = ((gram @ flat) * flat).sum(dim=1).view_as(dot)
-    length = squared.clamp_min(torch.finfo(raw.dtype).tiny).sqrt()
+    squared = ((gram @ flat) * flat).sum(dim=1, dtype=wide).view_as(dot)
+    length = squared.clamp_min(torch.finfo(wide).tiny).sqrt()
     query_length: Tensor = torch.linalg.vector_norm(queries, dim=2)
     return dot / (length * query_length).clamp_min(EPS)

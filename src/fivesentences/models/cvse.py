@@ -25,8 +25,10 @@ from fivesentences.models.matching import (
     TrainingScores,
     Treatment,
     batch_normalised,
+    dot_products,
     l2_normalised,
     load_released,
+    precise,
     shape_of,
 )
 from fivesentences.models.specs import CVSESpec
@@ -181,11 +183,10 @@ class CVSE(Matcher):
     def similarity(self, images: Levels, captions: Levels) -> Tensor:
         """Both levels of images and captions -> ``[images, captions]``."""
         alpha, share = self.spec.alpha_at_test, self.spec.fused_share
-        fused = self.fused(images, alpha) @ self.fused(captions, alpha).T
+        fused = dot_products(self.fused(images, alpha), self.fused(captions, alpha))
         if share == 1:
             return fused
-        consensus: Tensor = images[1] @ captions[1].T
-        return share * fused + (1 - share) * consensus
+        return share * fused + (1 - share) * dot_products(images[1], captions[1])
 
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Tensor
@@ -200,13 +201,13 @@ class CVSE(Matcher):
             caption_tokens, caption_lengths, extras["concept_labels"], basis
         )
         by_fused, by_instance, by_consensus, by_divergence = self.spec.loss_weights
-        fused = self.fused(of_images, self.spec.alpha) @ self.fused(of_captions, self.spec.alpha).T
+        fused = dot_products(self.fused(of_images, self.spec.alpha), self.fused(of_captions, self.spec.alpha))
         return TrainingScores(
             fused,
             ranked=(
                 (by_fused, fused),
-                (by_instance, of_images.instance @ of_captions.instance.T),
-                (by_consensus, of_images.consensus @ of_captions.consensus.T),
+                (by_instance, dot_products(of_images.instance, of_captions.instance)),
+                (by_consensus, dot_products(of_images.consensus, of_captions.consensus)),
             ),
             extra=by_divergence * (predicted * (predicted.log() - log_seen)).sum(),  # gradient into both
         )
@@ -301,7 +302,7 @@ class ConceptScores(nn.Module):
         item = torch.tanh(batch_normalised(self.whole_norm, self.whole(instance)))
         # score(concept * item) for all pairs is one product: no [items, C, width]
         scores = (item * self.score.weight) @ concept.T + self.score.bias
-        return functional.log_softmax(SMOOTHING * scores, dim=1)
+        return functional.log_softmax(SMOOTHING * precise(scores), dim=1)  # which a loss reads
 
 
 class ConceptNetwork(nn.Module):

@@ -161,11 +161,26 @@ def _like(encoded: tuple[Tensor, ...], tensors: list[Tensor]) -> tuple[Tensor, .
     return made
 
 
+def precise(values: Tensor) -> Tensor:
+    """At least single precision: half precision has too few steps for ranks and margins."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def dot_products(first: Tensor, second: Tensor) -> Tensor:
+    """``[n, width]``, ``[m, width]`` -> ``[n, m]``, under autocast too in float32.
+
+    Of similarities in bfloat16, which has 8 bits, most of a gallery's best would be equal.
+    """
+    with torch.autocast(first.device.type, enabled=False):
+        return precise(first) @ precise(second).T
+
+
 def l2_normalised(vectors: Tensor, eps: float = 0.0) -> Tensor:
     """Vectors of length 1 along the last axis; ``eps`` is added to the length first, as the released codes do.
 
     A zero vector stays zero and has a finite gradient (in released VSE++, whose eps is 0, it becomes NaN).
     """
+    vectors = precise(vectors)  # as autocast has it on CUDA, but not on a CPU
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     return vectors / (length + eps if eps else length.clamp_min(torch.finfo(vectors.dtype).tiny))
 

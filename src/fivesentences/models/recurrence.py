@@ -25,8 +25,12 @@ class GRU(nn.GRU):
     unrolled: bool = False
 
     def forward(self, input: Any, hx: Tensor | None = None) -> Any:
-        """As ``torch.nn.GRU``; unrolled where the input is a packed batch without a given first state."""
-        if not (self.unrolled and isinstance(input, PackedSequence) and hx is None and not self.dropout and self.bias):
+        """As ``torch.nn.GRU``; unrolled where the input is a packed batch without a given first state.
+
+        Not under autocast, whose products have another type than the states that they are mixed with.
+        """
+        packed = isinstance(input, PackedSequence) and not torch.is_autocast_enabled(input.data.device.type)
+        if not (self.unrolled and packed and hx is None and not self.dropout and self.bias):
             return super().forward(input, hx)
         sizes = input.batch_sizes.tolist()
         states, last = input.data, []

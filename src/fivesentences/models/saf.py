@@ -74,8 +74,7 @@ class SAF(SimilarityVectors):
         gate = gate / (gate.sum(dim=2, keepdim=True) + EPS)
         of_words = (gate[:, :, 1:] * inverse_local)[:, :, None] @ local  # [X, Y, 1, S]
         pooled = of_words.squeeze(2) + (gate[:, :, 0] * inverse_whole)[:, :, None] * whole
-        scores = torch.sigmoid(self.evaluation(l2_normalised(pooled, EPS))).squeeze(2)
-        return scores, mean, variance
+        return self.evaluated(l2_normalised(pooled, EPS)), mean, variance
 
     def _gate_normed(self, raw: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Batch norm of ``[X, Y, T]``, one caption at a time; and the mean and unbiased variance of each."""

@@ -101,8 +101,7 @@ class SGR(SimilarityVectors):
             mask = functional.pad(mask, (1, 0), value=True).expand(n_images, -1, -1).flatten(0, 1)
         for number, step in enumerate(self.steps, start=1):
             nodes = step(nodes, mask, first_only=number == len(self.steps))
-        scores: Tensor = torch.sigmoid(self.evaluation(nodes[:, 0]))
-        return scores.view(n_images, n_captions)
+        return self.evaluated(nodes[:, 0]).view(n_images, n_captions)
 
     def in_blocks(self, images: ImageParts, captions: CaptionParts) -> Tensor:
         """Scores of all pairs, with autograd's own backward pass."""

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from fivesentences.config.reading import check
 from fivesentences.models.attention import Block, Limits, Result, attention_weights, blocks_of, run_block
-from fivesentences.models.matching import Matcher, batch_normalised, l2_normalised, load_released, shape_of
+from fivesentences.models.matching import Matcher, batch_normalised, l2_normalised, load_released, precise, shape_of
 from fivesentences.models.specs import SAFSpec, SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
 
@@ -295,6 +295,11 @@ class SimilarityVectors(Matcher):
         local = GapProjection.apply(*exact, weight, bias, low)
         whole = self.overall_gap((overall[:, None] - caption_overall).square())
         return whole, local.view(len(regions), *words.shape[1:3], len(weight))
+
+    def evaluated(self, vectors: Tensor) -> Tensor:
+        """``[..., S]`` -> scores ``[...]`` between 0 and 1; in float32, since of bfloat16's scores most are equal."""
+        with torch.autocast(vectors.device.type, enabled=False):
+            return torch.sigmoid(self.evaluation(precise(vectors))).squeeze(-1)
 
     def attention(self, regions: Tensor, words: Tensor) -> Tensor:
         """``[X, K, D]``, ``[1 or X, Y, L, D]`` -> weights over regions ``[X, K, Y, L]``."""

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from fivesentences.config.reading import check
-from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.matching import Matcher, dot_products, l2_normalised, load_released, shape_of
 from fivesentences.models.recurrence import GRU
 from fivesentences.models.specs import VSEPPSpec
 from fivesentences.models.words import packed
@@ -89,7 +89,7 @@ class VSEPP(Matcher):
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
         """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
         if self.spec.measure == "cosine":
-            return images @ captions.T
+            return dot_products(images, captions)
         excess = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [images, captions, embedding]
         excess_length: Tensor = torch.linalg.vector_norm(excess, dim=2)
         return -excess_length

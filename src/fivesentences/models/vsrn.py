@@ -19,6 +19,7 @@ from fivesentences.models.matching import (
     TrainingScores,
     Treatment,
     batch_normalised,
+    dot_products,
     l2_normalised,
     load_released,
     shape_of,
@@ -131,7 +132,7 @@ class VSRN(Matcher):
 
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
         """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
-        return images @ captions.T
+        return dot_products(images, captions)
 
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Tensor

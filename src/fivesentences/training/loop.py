@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fivesentences.config.types import TrainingPrecision
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW
@@ -32,7 +33,7 @@ from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import Batch, Loader, RunData
 from fivesentences.training.jobs import Stop
 from fivesentences.training.objective import Objective
-from fivesentences.training.scoring import DevScores, similarity_of
+from fivesentences.training.scoring import DevScores, autocast, similarity_of
 
 COUNTED = ("epoch", "step", "loss_sum", "best", "best_score", "history")  # of a run's state, beside weights
 SHARE_OF_SAVING = 0.02  # of the time of training, at most, within an epoch
@@ -147,7 +148,8 @@ class Training:
 
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()
-        scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+        with autocast(self.device, self.settings.precision):
+            scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
         watched = scores.similarity if self.model.few_gradients is not None else None
         if watched is not None:
             watched.retain_grad()  # type: ignore[no-untyped-call]
@@ -187,7 +189,7 @@ class Training:
         rate, loss = self.learning_rate(), self.loss_sum / len(self.data.train.captions)
         row = {"epoch": self.epoch + 1, "learning_rate": rate, "loss": loss}
         if row["epoch"] % self.settings.score_every == 0 or row["epoch"] == self.settings.epochs:
-            similarity = similarity_of(self.model, self.dev)
+            similarity = similarity_of(self.model, self.dev, precision=self.settings.precision)
             if not np.isfinite(similarity).all():
                 self._diverged("the dev similarity is not finite")
             row |= self.scores(similarity)
@@ -236,7 +238,10 @@ class Training:
 
 @contextmanager
 def reproducible(
-    threads: int, device: torch.device, arithmetic: Literal["reference", "fast"] = "reference"
+    threads: int,
+    device: torch.device,
+    arithmetic: Literal["reference", "fast"] = "reference",
+    precision: TrainingPrecision = "float32",
 ) -> Iterator[None]:
     """A block whose results depend on its inputs alone; torch's settings and generator are restored afterwards.
 
@@ -247,9 +252,10 @@ def reproducible(
         device: Where the block computes.
         arithmetic: ``"fast"``: products on the CPU by oneDNN instead of MKL, which is twice as fast on AMD's processors
             and as exact. A process that used oneDNN before this block keeps its instructions, see below.
+        precision: ``"tf32"``: products on CUDA by TF32. (cuDNN's GRUs use it at any precision, as torch has it.)
     """
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    precision = torch.get_float32_matmul_precision()
+    products = torch.get_float32_matmul_precision()
     filling = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     cuda = [device] if device.type == "cuda" else []
     if cuda:
@@ -261,6 +267,8 @@ def reproducible(
         torch.set_num_threads(threads)
         if arithmetic == "fast" and not cuda:  # on CUDA the same word means TF32
             torch.set_float32_matmul_precision("medium")
+        elif precision == "tf32" and cuda:
+            torch.set_float32_matmul_precision("high")
         # Not use_deterministic_algorithms, which sets the same but imports torch's compiler: see adam.py.
         torch.set_deterministic_debug_mode("warn" if cuda else "error")
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
@@ -268,6 +276,6 @@ def reproducible(
             yield
         finally:
             torch.set_num_threads(before[0])
-            torch.set_float32_matmul_precision(precision)
+            torch.set_float32_matmul_precision(products)
             torch.set_deterministic_debug_mode(before[1])
             torch.utils.deterministic.fill_uninitialized_memory = filling  # type: ignore[attr-defined]

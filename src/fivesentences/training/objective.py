@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.models.matching import TrainingScores
+from fivesentences.models.matching import TrainingScores, precise
 from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 
 
@@ -50,11 +50,11 @@ class Objective:
         Returns:
             A scalar: hinge losses are sums over the batch, the others means times their weight.
         """
-        similarity = _precise(scores.similarity)
+        similarity = precise(scores.similarity)
         loss = similarity.new_zeros(()) if scores.extra is None else scores.extra
         for weight, ranked in scores.ranked:
             for term in self.ranking:
-                loss = loss + weight * term(_precise(ranked))
+                loss = loss + weight * term(precise(ranked))
         for term in self.semantic:
             phis = [self._phis[key] for key in term.phi_keys]
             phi = torch.from_numpy(mean_of_batches(phis, rows)).to(similarity.device) if phis else None
@@ -77,8 +77,3 @@ class Objective:
         """Go back to a state."""
         for term, of_term in zip(self.terms, state, strict=True):
             term.restore(of_term)
-
-
-def _precise(similarity: Tensor) -> Tensor:
-    """At least single precision: half precision has too few steps for ranks and margins."""
-    return similarity if similarity.dtype in (torch.float32, torch.float64) else similarity.float()

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,11 @@ from fivesentences.training.fingerprint import code_of_run, fingerprint
 from fivesentences.training.jobs import RESUME, Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
+from fivesentences.training.side_by_side import side_by_side
 
 SETTINGS, HISTORY, SIMILARITY = "run.yaml", "history.csv", "similarity_test.npy"
 OUTPUTS = (WEIGHTS, VOCABULARY, SETTINGS, HISTORY, SIMILARITY)
+SECONDS_BETWEEN_SAVES = 30.0
 
 
 @dataclass(frozen=True)
@@ -43,27 +46,42 @@ class Run:
 
 
 def train_runs(
-    runs: Iterable[Run], *, device: str = "cpu", tensorboard: bool = False, record: Path | None = None
+    runs: Iterable[Run],
+    *,
+    device: str = "cpu",
+    tensorboard: bool = False,
+    record: Path | None = None,
+    at_once: int = 1,
+    seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
 ) -> None:
-    """Train some runs one after the other, each with the same bits as alone.
+    """Train some runs one after the other, or some at once, each with the same bits as alone.
 
     A run that is finished is not trained again if its settings, the content of its inputs and the code are the same;
     torch's version and the device may differ. A kill loses no finished run, and of the one under way what came after
-    its last saved state. A first SIGTERM or SIGUSR1 loses nothing: the state of the run under way is saved.
+    its last saved state. A first SIGTERM or SIGUSR1 loses nothing: the state of the run under way is saved, or of each
+    of those.
 
     Args:
         runs: The runs in their order.
         device: See ``train_run``.
         tensorboard: See ``train_run``.
         record: See ``train_tasks``.
+        at_once: How many processes share the runs; 1: this one trains them.
+        seconds_between_saves: See ``train_run``.
 
     Raises:
         InputError: If there is no such device.
         InputErrors: If runs failed, one sentence each; all the others have been trained by then.
         Stopped: If a signal asked to end.
     """
-    place = torch.device(device_named(device))
-    train_tasks((_task(run, place, tensorboard) for run in runs), record)
+    place, runs = torch.device(device_named(device)), list(runs)
+    if at_once > 1 and len(runs) > 1:
+        of_process = partial(
+            train_runs, device=device, tensorboard=tensorboard, seconds_between_saves=seconds_between_saves
+        )
+        side_by_side([partial(of_process, runs[first::at_once]) for first in range(min(at_once, len(runs)))])
+    # Behind the processes all runs are finished: this writes the record.
+    train_tasks((_task(run, place, tensorboard, seconds_between_saves) for run in runs), record)
 
 
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
@@ -83,7 +101,7 @@ def train_run(
     folder: Path,
     *,
     device: str = "cpu",
-    seconds_between_saves: float = 30.0,
+    seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
     label: str = "train",
     phi_files: Mapping[str, Path] | None = None,
     tensorboard: bool = False,
@@ -122,7 +140,7 @@ def train_run(
     return _task(run, torch.device(device_named(device)), tensorboard, seconds_between_saves).train(label)
 
 
-def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_saves: float = 30.0) -> Task:
+def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_saves: float) -> Task:
     spec, folder = run.spec, run.folder
 
     def made_from() -> dict[str, str]:
@@ -139,7 +157,7 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
         return fingerprint(spec, files, code_of_run(spec), place) | {split.path: split.content for split in splits}
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
-        with reproducible(spec.training.threads, place, spec.training.arithmetic):
+        with reproducible(spec.training.threads, place, spec.training.arithmetic, spec.training.precision):
             training = Training(spec, RunData.read(spec, run.corpus, run.features), place, run.phi_files)
             resume = ResumeFolder(folder / RESUME, made_from)
             state, sentence = resume.load()
@@ -151,7 +169,7 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
                 training.train(resume, seconds_between_saves, label, add_last, stop)
             assert training.best is not None  # every run has an epoch
             training.model.load_state_dict(training.best)
-            similarity = similarity_of(training.model, training.data.test)
+            similarity = similarity_of(training.model, training.data.test, precision=spec.training.precision)
         return lambda: _write(run, training, similarity)
 
     return Task(spec, folder, OUTPUTS, made_from, fit)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import torch
 
-from fivesentences.config.types import DevSelection
+from fivesentences.config.types import DevSelection, TrainingPrecision
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
 from fivesentences.metrics.ncs import nsum
@@ -23,7 +23,14 @@ CAPTIONS_AT_ONCE = 256
 COLUMNS: dict[DevSelection, str] = {"rsum": "dev_Rsum", "ncs": "dev_Nsum", "ncs_discounted": "dev_Nsum_discounted"}
 
 
-def similarity_of(model: Matcher, split: Split, label: str = "") -> np.ndarray:
+def autocast(device: torch.device, precision: TrainingPrecision) -> torch.autocast:
+    """A block in which a model scores by bfloat16 where that is its precision."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
+
+
+def similarity_of(
+    model: Matcher, split: Split, label: str = "", precision: TrainingPrecision = "float32"
+) -> np.ndarray:
     """Score a split by the model in eval mode: ``[images, captions]`` float32.
 
     Images are encoded once; captions are scored in blocks of similar length.
@@ -32,12 +39,13 @@ def similarity_of(model: Matcher, split: Split, label: str = "") -> np.ndarray:
         model: Any model.
         split: Images and captions, and further inputs of the model.
         label: Text before a progress bar; empty: there is no bar.
+        precision: ``"bf16"``: the model computes under autocast.
     """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
     bar = Bar(label, len(split.captions)) if label else None
-    with torch.inference_mode(), bar or nullcontext():
+    with torch.inference_mode(), autocast(device, precision), bar or nullcontext():
         starts = range(0, len(split.images), IMAGES_AT_ONCE)
         images = concatenate(
             [model.encode_images(split.images[start : start + IMAGES_AT_ONCE].to(device)) for start in starts]
