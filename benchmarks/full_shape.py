@@ -233,21 +233,15 @@ def as_stage(folder: Path, dataset: str, stage: str) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     found = FUNCTIONS[name](folder, dataset, *model)
     written = [path for path in folder.rglob("*") if path.is_file() and before.get(path) != path.stat().st_mtime_ns]
-    read = int(re.findall(r"rchar: (\d+)", Path("/proc/self/io").read_text())[0])
-    found |= {"anonymous_mb": peak[0] / 1024, "cpu_s": time.process_time(), "read_mb": read / 1e6}
+    highest = int(re.findall(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[0])
+    found |= {"peak_mb": highest / 1024, "anonymous_mb": peak[0] / 1024, "cpu_s": time.process_time()}
     print(json.dumps(found | {"written_mb": sum(path.stat().st_blocks * 512 for path in written) / 1e6}))
 
 
 def measured(folder: Path, dataset: str, stage: str) -> dict[str, Any]:
     command = [sys.executable, __file__, "--stage", stage, "--dataset", dataset, "--folder", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        text = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{stage} of {dataset} ended with {process.returncode}")
-    return json.loads(text.splitlines()[-1]) | {"dataset": dataset, "stage": stage, "peak_mb": usage.ru_maxrss / 1024}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1]) | {"dataset": dataset, "stage": stage}
 
 
 def requested_mb(rule: str) -> int:

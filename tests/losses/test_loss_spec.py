@@ -127,7 +127,7 @@ def test_the_name_of_the_model_is_followed_by_those_of_its_losses(suffix, given)
         ({"scaling": "ranked", "margin": 0.3}, "margin has no effect with scaling: ranked"),
         ({"negatives": "closest_unlike", "ranking": "gap"}, "ranking has no effect with negatives: closest_unlike"),
         ({"negatives": "furthest_alike", "variant": "released"}, "is defined for variant: paper only"),
-        ({"phi": "spice", "references": "own_left_out"}, "is known for phi: cider only, not for spice"),
+        ({"phi": "spice", "references": "own_left_out"}, "is known for phi: cider and embedding, not for spice"),
     ],
 )
 def test_settings_without_effect_are_refused(sam: dict[str, Any], sentence: str):

@@ -117,8 +117,8 @@ class SemanticAdaptiveMargin(Loss):
     margin: Margin = MARGIN
     """The margin where `margins` is `fixed`; the mean one where φ is standardised."""
     references: References = "kept"
-    """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: CIDEr only.
-    """
+    """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: of CIDEr and
+    embeddings only."""
     scaling: Scaling = "raw"
     """φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by themselves, or the
     share of an image's negatives that are worse."""
@@ -153,7 +153,7 @@ class SemanticAdaptiveMargin(Loss):
 
     @property
     def phi_keys(self) -> list[str]:
-        """The parts of ``phi_read``; CIDEr may leave a caption out of its own references."""
+        """The parts of ``phi_read``; CIDEr and embeddings may leave a caption out of its own references."""
         return [key if self.references == "kept" else f"{key}|{self.references}" for key in super().phi_keys]
 
     @property
@@ -248,7 +248,7 @@ class SemanticAdaptiveMargin(Loss):
         if self.negatives in BY_PHI and self.variant != "paper":
             raise ValueError(f"negatives: {self.negatives} is defined for variant: paper only; leave the variant out")
         if self.references != "kept" and not self.phi.startswith(("cider", "embedding")):
-            raise ValueError(f"references: {self.references} is known for phi: cider only, not for {self.phi}")
+            raise ValueError(f"references: {self.references} is known for phi: cider and embedding, not for {self.phi}")
         return self
 
     def __call__(  # type: ignore[override]
