@@ -117,7 +117,7 @@ class SemanticAdaptiveMargin(Loss):
     margin: Margin = MARGIN
     """The margin where `margins` is `fixed`; the mean one where φ is standardised."""
     references: References = "kept"
-    """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: of CIDEr and
+    """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: CIDEr and
     embeddings only."""
     scaling: Scaling = "raw"
     """φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by themselves, or the

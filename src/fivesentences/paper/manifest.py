@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 from packaging.requirements import Requirement
+from pydantic import BaseModel
 
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_formatted, read_json
@@ -141,10 +142,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
 
     Downloads, and values per image, query or pair, count only where they are.
     """
-    ours, fields = settings_of(plan.scale), Scale.model_fields
-    # A setting that this program has learnt since then was its default there.
-    since = {key: fields[key].get_default(call_default_factory=True) for key in ours}
-    theirs = since | manifest.get("settings", {})
+    ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale = plan.scale.scale
     dispensable = set(plan.values_apart(scale))
@@ -159,6 +157,15 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
             elif known[path] not in (None, digest):
                 differing.append(f"{path} is not the file that the numbers were made of")
     return differing
+
+
+def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a manifest, with those that this program has learnt since then: they were their defaults there."""
+    found = {key: field.get_default(call_default_factory=True) for key, field in Scale.model_fields.items()}
+    for key, value in settings.items():
+        nested = found.get(key)
+        found[key] = nested.model_dump(mode="json") | value if isinstance(nested, BaseModel) and value else value
+    return found
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
