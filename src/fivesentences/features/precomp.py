@@ -115,7 +115,8 @@ class PrecompRows:
         starts = self._ends - [split.images for split in self.splits]
         numbers = np.unique(split_of)
         if len(numbers) == 1:  # a training batch: COCO's 38 MB are not copied twice
-            return self.splits[numbers[0]].take(where - starts[numbers[0]], out)
+            (number,) = numbers
+            return self.splits[int(number)].take(where - starts[number], out)
         rows = np.empty((len(where), *self.shape[1:]), self.dtype) if out is None else out
         for number in numbers:
             mine = split_of == number
