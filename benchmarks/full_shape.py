@@ -1,6 +1,6 @@
 """Peak memory, time and bytes of the stages of config/paper.yaml at the shape of Flickr30K and MS-COCO.
 
-python benchmarks/full_shape.py [--only train] [--write docs/cluster.md]
+python benchmarks/full_shape.py [--dataset coco] [--write docs/cluster.md]
 
 Captions are made up, features are sparse files in the layout of `f30k_precomp` and `coco_precomp`, a similarity is
 random. Each stage has a process of its own. COCO's features, 41 GB, take no disk; all else takes 2 GB.
@@ -39,13 +39,14 @@ NESTED_MB = 300  # of the Snakemake within a job
 MODELS = ("vsepp", "cvse", "vsrn", "scan", "sgr", "saf")
 RULES = ("load_corpus", "describe_precomp", "prepare_cider", "score_captions", "evaluate")
 STAGES = (*RULES, *(f"train {model}" for model in MODELS))
+SIMILARITY = "similarity_test.npy"
 MARKS = "<!-- full shape -->", "<!-- / full shape -->"
 
 # --- files of full shape ----------------------------------------------------------------------------------------------
 
 
 def make(folder: Path, dataset: str) -> None:
-    """Karpathy's JSON, the precomp folder and global features of a dataset."""
+    """Karpathy's JSON and the precomp folder of a dataset, and a similarity of its test split."""
     sizes = SPLITS[dataset]
     captions, _ = made(sum(sizes.values()))
     texts = [captions[start : start + 5] for start in range(0, len(captions), 5)]
@@ -79,6 +80,8 @@ def make(folder: Path, dataset: str) -> None:
         (precomp / f"{split}_ids.txt").write_text("".join(f"{number}\n" for number in numbers for _ in range(5)))
         rows = len(numbers) * (1 if split == "train" else 5)
         open_memmap(precomp / f"{split}_ims.npy", "w+", np.float32, (rows, REGIONS, DIMENSIONS))  # sparse
+    rng = np.random.default_rng(0)
+    np.save(folder / SIMILARITY, rng.random((sizes["test"], 5 * sizes["test"]), dtype=np.float32))
 
 
 def global_features(folder: Path, image_ids: list[str]) -> Path:
@@ -135,16 +138,10 @@ def score_captions(folder: Path, dataset: str) -> dict[str, Any]:
 
 
 def evaluate(folder: Path, dataset: str) -> dict[str, Any]:
-    from fivesentences.corpus import Corpus
     from fivesentences.evaluation.run import Evaluated, evaluate_runs
 
-    test, path = Corpus.read(folder / "corpus.parquet").split("test"), folder / "similarity_test.npy"
-    similarity = open_memmap(path, "w+", np.float32, (test.n_images, test.n_captions))
-    rng = np.random.default_rng(0)
-    for row in similarity:
-        row[:] = rng.random(len(row), dtype=np.float32)
     evaluate_runs(
-        [Evaluated(spec_of("vsepp", dataset), path)],
+        [Evaluated(spec_of("vsepp", dataset), folder / SIMILARITY)],
         corpus=folder / "corpus.parquet",
         phis=["cider", "tfidf"],
         matrices={phi: folder / f"{phi}.npy" for phi in ("cider", "tfidf")},
@@ -167,7 +164,7 @@ def spec_of(model: str, dataset: str) -> Any:
 
 
 def train(folder: Path, dataset: str, model: str) -> dict[str, Any]:
-    """Everything of a run but most of its batches: read, some steps, dev, a state, and (VSE++) the test split."""
+    """What a run reads, some batches of it and of phi, one step, and (VSE++) the similarity of the test split."""
     import torch
 
     from fivesentences.corpus import Corpus
@@ -277,7 +274,6 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="stages whose name begins so")
     parser.add_argument("--write", type=Path, help="a document, whose table between its marks is replaced")
     parser.add_argument("--keep", type=Path, help="folder for the files, which are kept; made where they are missing")
     parser.add_argument("--stage", help=argparse.SUPPRESS)
@@ -293,7 +289,7 @@ def main() -> None:
             folder = (arguments.keep or Path(temporary)) / dataset
             if not folder.exists():
                 make(folder, dataset)
-            for stage in (one for one in STAGES if one.startswith(arguments.only)):
+            for stage in STAGES:
                 rows.append(measured(folder, dataset, stage))
                 print(rows[-1], flush=True)
     print(table(rows))

@@ -96,6 +96,8 @@ def test_content_is_read_again_only_where_a_file_has_changed(folder, arrays, tmp
     write(folder, "train", 2 * arrays["train"], layout)
     now = [split.content for split in read_precomp(tmp_path / "f.json").splits]
     assert now[0] != known[0] and now[1:] == known[1:]
+    monkeypatch.setattr(precomp, "sha256_of", lambda path: pytest.fail(f"{path} is read again"))
+    assert [split.content for split in read_precomp(tmp_path / "f.json").splits] == now  # for the next run of a job
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,7 +65,9 @@ class SplitFeatures:
     @property
     def content(self) -> str:
         """SHA-256 of the file, or of a folder's files; COCO's 33 GB are read again only if a file has changed."""
-        return self.sha256 if self.modified == _modified(self.files) else _sha256(self.files)
+        files = tuple(self.files)
+        modified = _modified(files)
+        return self.sha256 if self.modified == modified else _sha256(files, modified)
 
     @property
     def files(self) -> Iterator[Path]:
@@ -244,9 +246,9 @@ def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
         )
     dtype, size = str(array.dtype), file.stat().st_size
     described = SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, dtype, size)  # type: ignore[arg-type]
-    files = list(described.files)
-    modified = _modified(files)  # before it is read
-    return replace(described, modified=modified, sha256=_sha256(files))
+    files = tuple(described.files)
+    modified = _modified(files)  # before they are read
+    return replace(described, modified=modified, sha256=_sha256(files, modified))
 
 
 def _modified(files: Iterable[Path]) -> int:
@@ -257,7 +259,9 @@ def _modified(files: Iterable[Path]) -> int:
     return max(times)
 
 
-def _sha256(files: Iterable[Path]) -> str:
+@cache
+def _sha256(files: tuple[Path, ...], modified: int) -> str:
+    """SHA-256 of files that last changed then: the runs of a job read them once."""
     digests = [sha256_of(file) for file in files]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
