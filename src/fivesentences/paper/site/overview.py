@@ -92,14 +92,13 @@ def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -
         said.append(
             f"{capitalised(corpus.name)}: {corpus.n_images:,} images with {corpus.n_captions:,} captions ({parts})."
         )
-    counts = []
-    if matching := trained.get("matching"):
-        counts.append(f"{matching:,} trained run{'s' if matching != 1 else ''} of image-text matching")
-    if categories := trained.get("categories"):
-        counts.append(f"{categories:,} of category retrieval")
+    matching, categories = trained.get("matching", 0), trained.get("categories", 0)
+    counts = [f"{matching:,} trained run{'s' if matching != 1 else ''} of image-text matching"] if matching else []
+    if categories:
+        counts.append(f"{categories:,}{'' if matching else ' trained runs'} of category retrieval")
     if counts:
-        phi = phi_in_words(scale.evaluation_phi)
-        said.append(f"{listed(counts)}, evaluated with {phi} as the measure of meaning (φ).")
+        phi = f", evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)" if matching else ""
+        said.append(f"{listed(counts)}{phi}.")
     return said or ["Nothing is trained at this scale."]
 
 
