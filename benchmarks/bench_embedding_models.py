@@ -56,8 +56,8 @@ def main() -> None:
         ours, theirs = told["ours"], told["released"]
         apart = max(abs(ours[what] / theirs[what] - 1) for what in ("loss", "gradient"))
         print(
-            f"{name}, {widths[name]['embedding']} dimensions: released style {theirs['seconds']:.2f} s "
-            f"({theirs['cpu_seconds']:.1f} s of CPU), peak {theirs['peak_gb']:.2f} GB; ours {ours['seconds']:.2f} s "
+            f"{name}, {widths[name]['embedding']} dimensions: released style {theirs['seconds']:.3g} s "
+            f"({theirs['cpu_seconds']:.1f} s of CPU), peak {theirs['peak_gb']:.2f} GB; ours {ours['seconds']:.3g} s "
             f"({ours['cpu_seconds']:.1f} s), peak {ours['peak_gb']:.2f} GB; ratio "
             f"{theirs['seconds'] / ours['seconds']:.2f}; loss and gradient norm differ by {apart:.0e}",
             flush=True,

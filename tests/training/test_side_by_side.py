@@ -69,6 +69,15 @@ def test_every_error_and_a_process_that_is_killed_are_named(tmp_path):
     assert str(tmp_path / "é") in missing and ended.startswith("process 3 of 3 ended with status 7")
 
 
+def test_each_has_the_threads_of_its_runs_for_products_of_numpy(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    side_by_side(
+        [partial(os.system, f"echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS > '{tmp_path}/{one}'") for one in "ab"], 3
+    )
+    assert [Path(tmp_path, one).read_text() for one in "ab"] == ["3 3\n"] * 2
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
 @pytest.mark.slow
 def test_signals_save_every_state_and_the_next_start_goes_on(runs_in, tmp_path, outputs_of, capsys):
     settings = {"count": 2, "epochs": 100, "score_every": 50}

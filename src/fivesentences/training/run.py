@@ -79,7 +79,8 @@ def train_runs(
         of_process = partial(
             train_runs, device=device, tensorboard=tensorboard, seconds_between_saves=seconds_between_saves
         )
-        side_by_side([partial(of_process, runs[first::at_once]) for first in range(min(at_once, len(runs)))])
+        works = [partial(of_process, runs[first::at_once]) for first in range(min(at_once, len(runs)))]
+        side_by_side(works, max(run.spec.training.threads for run in runs))
     # Behind the processes all runs are finished: this writes the record.
     train_tasks((_task(run, place, tensorboard, seconds_between_saves) for run in runs), record)
 
