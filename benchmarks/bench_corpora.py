@@ -1,11 +1,12 @@
 """Parsing and every phi matrix of whole corpora of human captions: time and peak memory, each in a cold process.
 
-    FIVESENTENCES_MIRROR=... python benchmarks/bench_corpora.py [--tuples FOLDER] [--only flickr30k coco flickr8k]
+    FIVESENTENCES_MIRROR=... python benchmarks/bench_corpora.py [--tuples FOLDER] [--only coco] [--phi cider embedding]
 
 All of Flickr8k (8,091 images) and the test splits of Flickr30K and MS-COCO. Tuples are kept in the folder ``--tuples``
 as ``<corpus>.jsonl.gz``; existing files are not parsed again, and an interrupted parse continues with the next call. A
-matrix is timed from raw captions in memory (for SPICE including the reading of their tuples) to the written float32
-``.npy`` with its note, without imports. Peak memory is that of the process, including the mapped pages of the output.
+matrix is timed from raw captions in memory (for SPICE with the reading of their tuples, for embeddings with the
+encoding) to the written float32 ``.npy`` with its note, without imports. Peak memory is that of the process, including
+the mapped pages of the output.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from pathlib import Path
 from captions import machine
 from fivesentences.corpus import Corpus, load_flickr8k, load_karpathy
 
-MATRICES = ("cider", "cider-reattached", "cider-ptb", "spice", "bleu1", "bleu4", "rouge_l", "tfidf")
+MATRICES = (
+    "cider",
+    "cider-reattached",
+    "cider-ptb",
+    "spice",
+    "bleu1",
+    "bleu4",
+    "rouge_l",
+    "tfidf",
+    "embedding",
+    "embedding:wordllama",
+)
 CORPORA = ("flickr30k", "coco", "flickr8k")
 
 PARSE = """
@@ -71,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tuples", type=Path, help="folder of parsed captions (default: a temporary folder)")
     parser.add_argument("--only", nargs="+", choices=CORPORA, default=CORPORA, help="corpora (default all)")
+    parser.add_argument("--phi", nargs="+", choices=MATRICES, default=MATRICES, help="matrices (default all)")
     arguments = parser.parse_args()
     mirror = os.environ.get("FIVESENTENCES_MIRROR")
     if not mirror:
@@ -87,23 +100,25 @@ def main() -> None:
             unique = len(set(captions))
             print(f"\n{name}: {len(captions):,} captions ({unique:,} different) x {n_images:,} images")
             tuples = folder / f"{name}.jsonl.gz"
-            if tuples.exists():
-                print(f"{'parse':18} already done: {tuples.name}")
+            if "spice" not in arguments.phi:
+                pass
+            elif tuples.exists():
+                print(f"{'parse':20} already done: {tuples.name}")
             else:
                 journal = tuples.with_name(f"{tuples.name}.journal")
                 done = journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
                 wall, processor, peak = child(PARSE, given, tuples)
                 a_caption = wall / max(unique - done, 1) * 1e3
                 print(
-                    f"{'parse':18} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB; "
+                    f"{'parse':20} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB; "
                     f"{a_caption:.1f} ms per caption{f', {done:,} were parsed before' if done else ''}",
                     flush=True,
                 )
-            for phi in MATRICES:
+            for phi in arguments.phi:
                 wall, processor, peak = child(SCORE, given, phi, tuples, written)
                 size = written.stat().st_size / 1e9
                 print(
-                    f"{phi:18} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB with up to "
+                    f"{phi:20} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB with up to "
                     f"{size:.2f} GB of output",
                     flush=True,
                 )
