@@ -40,7 +40,7 @@ def test_losses_and_their_gradients(name):
     found = []
     for device in (CPU, CUDA):
         loss, scores = LOSSES[name], similarity.to(device).detach().requires_grad_()
-        value = loss(scores, phi.to(device)) if loss.reads == "similarity" else loss(scores)
+        value = loss(scores, phi.to(device)) if loss.phi_keys else loss(scores)
         value.backward()
         found.append((value.item(), scores.grad.cpu()))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-9)

@@ -48,8 +48,8 @@ class Loss(Strict, metaclass=_Checked):
     below a setting is its description in the documentation.
 
     Attributes:
-        reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
-            ``"similarity"``: ``loss(similarity, phi)`` reads the one similarity that evaluation reads.
+        reads: ``"ranked"``: the loss is summed over all similarities that a model wants ranked. ``"similarity"``: it
+            reads the one that evaluation reads. With a ``phi_read``, either is called as ``loss(similarity, phi)``.
         suffix: Text that follows the model's name in a folder, such as ``+hal``; empty for the triplet loss.
         title: Name in tables; empty for the triplet loss.
     """

@@ -20,10 +20,10 @@ class SparingTriplet(Loss):
     A caption that says what an image's captions say is likely to be right: a pair with a larger phi is no negative. The
     rest is ``TripletLoss(negatives="hardest")``. A query of which every other item is spared has no hinge. With
     ``spared: shuffled``, a control, each pair of the batch is spared as another one would be (rows and columns alike,
-    drawn by torch's global CPU generator): as many are spared, whatever they mean.
+    drawn by torch's global CPU generator): as many are spared, whatever they mean. Of one phi the same pairs are spared
+    again: they are in each of the similarities that a model wants ranked.
     """
 
-    reads = "similarity"
     title = "sparing"
     suffix = "+sparing"
 
@@ -35,6 +35,7 @@ class SparingTriplet(Loss):
     """Which pairs are no negatives; `shuffled`, a control: as many, of any φ."""
     margin: Margin = MARGIN
     """How much more similar a matched pair must be than a negative one, in units of the similarity."""
+    _drawn: tuple[Tensor, Tensor] | None = None  # the phi before, and how it was shuffled
 
     @property
     def phi_read(self) -> str:
@@ -69,7 +70,9 @@ class SparingTriplet(Loss):
         batch = checked_batch("SparingTriplet", similarity, phi, needs_phi=True)
         assert phi is not None
         if self.spared == "shuffled":
-            place = random_cycle(batch, None).to(phi.device)
+            if self._drawn is None or self._drawn[0] is not phi:
+                self._drawn = phi, random_cycle(batch, None).to(phi.device)
+            place = self._drawn[1]
             phi = phi[place][:, place]
         spared = (self.threshold < phi.T).fill_diagonal_(False)
         return TripletLoss(self.margin, "hardest")(similarity.masked_fill(spared, -torch.inf))

@@ -17,8 +17,8 @@ from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 class Objective:
     """The sum of the losses of a run.
 
-    Retrieval losses (triplet, HAL, InfoNCE, smooth AP) are summed over all similarities that a model wants ranked;
-    semantic ones (SAM, soft rank) read the one that evaluation reads (of CVSE that of the fused vectors), as released.
+    Retrieval losses (triplet, sparing, HAL, InfoNCE, smooth AP) are summed over all similarities that a model wants
+    ranked; SAM and soft rank read the one that evaluation reads (of CVSE that of the fused vectors), as released.
     A model's own loss is added as it is.
 
     Args:
@@ -36,9 +36,7 @@ class Objective:
         if missing:
             raise InputError(f"the loss reads phi {missing[0]!r} of the training captions, but it was not given.")
         terms = [term.build(seed) for term in spec.terms]
-        self.ranking = [term for term in terms if term.reads == "ranked"]
-        self.semantic = [term for term in terms if term.reads == "similarity"]
-        self.terms = [*self.ranking, *self.semantic]
+        self.terms = sorted(terms, key=lambda term: term.reads == "similarity")
 
     def __call__(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
         """Compute the loss of a batch.
@@ -50,15 +48,13 @@ class Objective:
         Returns:
             A scalar: hinge losses are sums over the batch, the others means times their weight.
         """
-        similarity = precise(scores.similarity)
-        loss = similarity.new_zeros(()) if scores.extra is None else scores.extra
-        for weight, ranked in scores.ranked:
-            for term in self.ranking:
-                loss = loss + weight * term(precise(ranked))
-        for term in self.semantic:
+        loss = scores.similarity.new_zeros((), dtype=torch.float32) if scores.extra is None else scores.extra
+        for term in self.terms:
             phis = [self._phis[key] for key in term.phi_keys]
-            phi = torch.from_numpy(mean_of_batches(phis, rows)).to(similarity.device) if phis else None
-            loss = loss + term(similarity, phi)  # type: ignore[call-arg]
+            phi = [torch.from_numpy(mean_of_batches(phis, rows)).to(scores.similarity.device)] if phis else []
+            of_term = scores.ranked if term.reads == "ranked" else ((1.0, scores.similarity),)
+            for weight, similarity in of_term:
+                loss = loss + weight * term(precise(similarity), *phi)  # type: ignore[call-arg]
         return loss
 
     def parameters(self) -> list[nn.Parameter]:
