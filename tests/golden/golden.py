@@ -39,8 +39,8 @@ CONFIG = HERE.parents[1] / "config"
 SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.stem != "datasets")
 SHOWN = 20
 WIDTH = 160  # characters of a value that are shown
-# Files whose words follow what a model retrieves and how uncertain its numbers are: other items and other verdicts where
-# it was trained on another kind of processor. (tests/paper/claims has the verdicts.)
+# Files whose words follow what a model retrieves and how uncertain numbers are: other items and other verdicts where it
+# was trained on another kind of processor. (tests/paper/claims has the verdicts.)
 RETRIEVED = {"gallery/gallery.csv", "five_sentences/figure1.csv", "knn_margin/hubness.csv", "claims/claims.csv"}
 DIGEST = re.compile(r"[0-9a-f]{64}")
 NUMBER = re.compile(r"[-+−]?\b\d+(?:\.\d+)?(?:e[-+]?\d+)?\b|\bnan\b|\binf\b")
