@@ -78,6 +78,22 @@ def child(code: str, *arguments: Path | str) -> list[float]:
     return [float(number) for number in json.loads(printed)]
 
 
+def parse(given: Path, tuples: Path, unique: int) -> None:
+    """Parse what is not parsed yet, and print the times."""
+    if tuples.exists():
+        print(f"{'parse':20} already done: {tuples.name}")
+        return
+    journal = tuples.with_name(f"{tuples.name}.journal")
+    done = journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
+    wall, processor, peak = child(PARSE, given, tuples)
+    a_caption = wall / max(unique - done, 1) * 1e3
+    print(
+        f"{'parse':20} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB; "
+        f"{a_caption:.1f} ms per caption{f', {done:,} were parsed before' if done else ''}",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Parse what is not parsed yet, score every matrix and print the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -100,20 +116,8 @@ def main() -> None:
             unique = len(set(captions))
             print(f"\n{name}: {len(captions):,} captions ({unique:,} different) x {n_images:,} images")
             tuples = folder / f"{name}.jsonl.gz"
-            if "spice" not in arguments.phi:
-                pass
-            elif tuples.exists():
-                print(f"{'parse':20} already done: {tuples.name}")
-            else:
-                journal = tuples.with_name(f"{tuples.name}.journal")
-                done = journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
-                wall, processor, peak = child(PARSE, given, tuples)
-                a_caption = wall / max(unique - done, 1) * 1e3
-                print(
-                    f"{'parse':20} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB; "
-                    f"{a_caption:.1f} ms per caption{f', {done:,} were parsed before' if done else ''}",
-                    flush=True,
-                )
+            if "spice" in arguments.phi:
+                parse(given, tuples, unique)
             for phi in arguments.phi:
                 wall, processor, peak = child(SCORE, given, phi, tuples, written)
                 size = written.stat().st_size / 1e9

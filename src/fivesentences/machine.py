@@ -13,6 +13,9 @@ from typing import Any
 
 from fivesentences.errors import Argument, InputError
 
+# What libraries read, as they start, for the number of their threads; by itself it is that of the processors.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
 
 def package_folder(package: str) -> Path | None:
     """The folder of an installed package, which is not imported; None if it is not installed."""

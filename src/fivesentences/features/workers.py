@@ -15,18 +15,13 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from fivesentences.errors import InputError
+from fivesentences.machine import THREADS
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 # Work is distributed by tasks: threads within a worker would only compete with the other workers.
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "CUDA_VISIBLE_DEVICES": "",
-}
+ENVIRONMENT = dict.fromkeys(THREADS, "1") | {"CUDA_VISIBLE_DEVICES": ""}
 
 
 def map_in_processes(

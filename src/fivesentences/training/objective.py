@@ -36,6 +36,7 @@ class Objective:
         if missing:
             raise InputError(f"the loss reads phi {missing[0]!r} of the training captions, but it was not given.")
         terms = [term.build(seed) for term in spec.terms]
+        # Those of what is ranked first, as their sum has always been rounded.
         self.terms = sorted(terms, key=lambda term: term.reads == "similarity")
 
     def __call__(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:

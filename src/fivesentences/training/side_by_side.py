@@ -19,10 +19,10 @@ from contextlib import ExitStack, contextmanager
 from typing import IO
 
 from fivesentences.errors import InputError, InputErrors
+from fivesentences.machine import THREADS
 from fivesentences.training.jobs import SIGNALS, stop_on_signals
 
 SECONDS_BETWEEN_LOOKS = 0.1
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read when a library starts
 PROGRAM = "from fivesentences.training.side_by_side import _work; _work()"
 
 
@@ -34,8 +34,8 @@ def side_by_side(works: Sequence[Callable[[], None]], threads: int = 1) -> None:
 
     Args:
         works: Functions that can be pickled.
-        threads: Threads of each for NumPy's products. By itself every process would take as many as there are
-            processors, and they would wait for each other: twenty on sixteen processors trained ten times as slowly.
+        threads: Threads of each for NumPy's products; by itself every process would take as many as there are
+            processors, and they would wait for each other.
 
     Raises:
         InputErrors: If some raised an ``InputError`` or were killed, such as for want of memory.
