@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib.style
 import pandas as pd
 from matplotlib.figure import Figure
+from PIL import Image
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.style import STYLE, WIDTH
@@ -79,10 +80,7 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
 
     Equal drawings give equal bytes: no date and no version is stored.
     """
-    forms: dict[str, dict[str, Any]] = {
-        "png": {"dpi": 200, "metadata": {"Software": None}},
-        "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
-    }
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
     # Labels and names are shown as they are: of a dollar sign matplotlib would make a formula, or fail at one.
     with matplotlib.style.context(["default", STYLE, {"text.parse_math": False}]):
         canvas = Figure(figsize=(WIDTH, 1.0))
@@ -90,10 +88,21 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
             canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
         else:
             drawing.draw(canvas)
-        for form, how in forms.items():
-            with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
-                canvas.savefig(temporary, format=form, **how)
+        with replacing(stem.with_name(f"{stem.name}.png")) as temporary:
+            _write_png(canvas, temporary)
+        with replacing(stem.with_name(f"{stem.name}.pdf")) as temporary:
+            canvas.savefig(temporary, format="pdf", metadata=undated)
     with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
         drawing.data.to_csv(temporary, index=False, lineterminator="\n")
     texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
     write_json(stem.with_name(f"{stem.name}.json"), texts)
+
+
+def _write_png(canvas: Figure, path: Path) -> None:
+    """Write a third of the bytes that matplotlib would, since pages contain their pictures."""
+    drawn = io.BytesIO()
+    canvas.savefig(drawn, dpi=200)
+    picture = Image.open(drawn).convert("RGB")
+    if picture.getcolors(2048):  # Lines and letters; scales of colour and photographs have more, and would show steps.
+        picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    picture.save(path, "PNG", dpi=(200, 200), optimize=True)
