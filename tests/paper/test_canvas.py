@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import colors
+from matplotlib.figure import Figure
+from PIL import Image
 
 from colours import BLINDNESS, SEEN_BY_ALL, SEEN_IN_GREY, distance, luminance, told_apart
 from fivesentences.paper.figures.canvas import places_beside, spread_apart
@@ -121,3 +123,22 @@ def test_labels_are_drawn_as_they_are_and_not_as_formulas(label, tmp_path):
     write_drawing(tmp_path / "literal", label, label, titled(parse_math=False))
     for suffix in (".png", ".pdf", ".csv", ".json"):
         assert (tmp_path / f"plain{suffix}").read_bytes() == (tmp_path / f"literal{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize(("draws", "off_by"), [("plot", 8), ("imshow", 0)])
+def test_a_picture_has_the_colours_that_matplotlib_gives_it(draws, off_by, tmp_path):
+    values = np.random.default_rng(1).random((20, 20, 3))
+
+    def draw(canvas):
+        canvas.set_size_inches(3, 3)
+        axes = canvas.subplots()
+        axes.imshow(values, interpolation="bilinear") if draws == "imshow" else axes.plot(values[..., 0])
+
+    write_drawing(tmp_path / "written", "", "", Drawing(pd.DataFrame({"a": [1]}), [], draw))
+    with matplotlib.style.context(["default", STYLE]):
+        draw(canvas := Figure())
+        canvas.savefig(tmp_path / "drawn.png", dpi=200)
+    written, drawn = (
+        np.asarray(Image.open(tmp_path / name).convert("RGB"), int) for name in ("written.png", "drawn.png")
+    )
+    assert written.shape == drawn.shape and np.abs(written - drawn).max() <= off_by
