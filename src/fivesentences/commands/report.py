@@ -52,8 +52,8 @@ def report(
             raise InputErrors([InputError(sentence) for sentence in found])
         said.append("Files and settings are those of the manifest.")
         if absent := [path for path in plan.values_apart(name) if not path.exists()]:
-            what = f"{len(absent)} files of values per image, query or pair, such as {absent[0]},"
-            said.append(f"{what} are not here: intervals and curves that need them stay as they were fetched.")
+            what = f"{len(absent)} files of captions, or of values per image, query or pair, such as {absent[0]},"
+            said.append(f"{what} are not here: what needs them stays as it was fetched.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():
         numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
         spec, study = plan.tables.get(exhibit) or plan.figures[exhibit], exhibit.partition("/")[0]

@@ -140,7 +140,7 @@ def _here(path: Path, config: Path) -> Path:
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """Sentences on what here is not as a manifest says: settings, and files.
 
-    Downloads, and values per image, query or pair, count only where they are.
+    Downloads, captions, and values per image, query or pair, count only where they are.
     """
     ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]

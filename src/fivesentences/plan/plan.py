@@ -910,12 +910,15 @@ class Plan:
         return sorted({*found, *self.subspaces.numbers_of(methods, "histories")})
 
     def values_apart(self, scale: str) -> list[Path]:
-        """Values per image, query, category or judged pair, from which intervals and curves were made; they are large,
-        so that results may be passed on without.
+        """Values per image, query, category or judged pair, which are large, and files with captions, which are not
+        ours to give: what was made of them may be passed on without.
         """
         claims, methods = self.numbers_of_claims(scale), self.subspaces_at(scale)
         of_methods = [self.subspaces.numbers_of(methods, part) for part in ("queries", "category_margins")]
-        return [path for paths in (claims["per_image"], claims["judged"], *of_methods) for path in paths]
+        worded = [name for name, one in self.exhibits.items() if one.reads in ("corpora", "phi_statistics")]
+        of_captions = [self.numbers_of(scale, name) for name in worded]
+        found = [path for paths in (claims["per_image"], claims["judged"], *of_methods, *of_captions) for path in paths]
+        return list(dict.fromkeys(found))
 
     def sources(self, scale: str) -> list[Path]:
         """Every file that a scale reads and no rule makes, or that is downloaded: data, studies and published tables.
