@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from host import running_host
 
@@ -27,6 +28,9 @@ for folder in ("FIVESENTENCES_MIRROR", "FIVESENTENCES_REHEARSAL", "FIVESENTENCES
         os.environ[folder] = str(Path(os.environ[folder]).absolute())
 # As training sets it, but before any test uses oneDNN: it reads this only once.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
+# No test asserts how long something takes: a busy machine may stop an example for longer than Hypothesis allows.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 # Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -14,7 +14,6 @@ from fivesentences.arrays import read_npy, read_npz
 from fivesentences.errors import InputError
 
 
-@settings(deadline=None)
 @given(
     arrays.arrays(
         st.sampled_from(["<f4", ">f8", "<i2", "|b1", "<f2", "<U3"]),

@@ -111,7 +111,7 @@ def test_a_truncated_archive_and_a_place_without_photographs_are_one_sentence(ar
         Photographs(tmp_path / "absent.zip")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_archive_with_a_changed_byte_is_refused_or_unchanged(archive, tmp_path, data):
     """Whatever byte is wrong: it ends in an InputError, and no wrong bytes come out."""

@@ -40,7 +40,7 @@ def counted_one_by_one(corpus: Corpus, phi: np.ndarray, own: np.ndarray) -> dict
     return found
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     counts=st.lists(st.integers(1, 6), min_size=2, max_size=8),
     levels=st.sampled_from([None, 3]),

@@ -13,7 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, cider_matrix
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data(), size=st.sampled_from([1, 2, 40, 200]), seed=st.integers(0, 2**32 - 1))
 def test_a_batch_equals_the_rows_and_columns_of_the_whole_matrix(corpora, data, size, seed):
     captions, image_of_caption = data.draw(corpora)

@@ -20,7 +20,7 @@ CAPTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join
 IMAGES = st.lists(st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=5)), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(images=IMAGES)
 def test_cider_is_that_of_pycocoevalcap_for_the_set_and_for_each(images: list[tuple[str, list[str]]]) -> None:
     made, references = [one for one, _ in images], [group for _, group in images]

@@ -115,14 +115,14 @@ def assert_every_way_gives_one_matrix(name, captions, image_of_caption, rows, se
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data(), rows=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
 def test_rows_blocks_sparse_rows_and_pairs_are_one_matrix(corpora, name, data, rows, seed):
     assert_every_way_gives_one_matrix(name, *data.draw(corpora), rows, seed)
 
 
 @pytest.mark.parametrize("name", [name for name in WHOLE if name != "cider"])  # idf counts images; see test_originals
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_has_another_image(corpora, name, data):
     captions, image_of_caption = data.draw(corpora)

@@ -91,7 +91,7 @@ def assert_matrices_equal_the_originals(names, captions, image_of_caption, token
 
 @pytest.mark.slow
 @every_original
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_random_corpora_score_as_the_originals_with_the_same_zeros(corpora, names, data):
     assert_matrices_equal_the_originals(names, *data.draw(corpora))
@@ -174,7 +174,7 @@ def ngrams(caption: str, n: int) -> set[tuple[str, ...]]:
     return set(zip(*(words[k:] for k in range(n)), strict=False))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_ciders_without_the_own_caption_are_the_mean_over_the_other_references(corpora, data):
     captions, image_of_caption = data.draw(corpora)

@@ -42,7 +42,7 @@ def full(tmp_path):
     dropped=st.sets(st.sampled_from(FACTS)),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_size_and_any_part_of_what_may_be_known_comes_back(
     tmp_path_factory, name, n, dim, most, half, vectors, dropped, seed
 ):

@@ -98,7 +98,7 @@ def test_what_is_no_tsv_or_was_cut_is_said_so(change, words, tmp_path, refused, 
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_changed_byte_of_a_tsv_gives_features_or_one_sentence(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("x")
     path = write(drawn(3, BOXED), folder / "a.tsv", "tsv")
