@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from unittest import mock
 
 import h5py
@@ -21,8 +23,7 @@ from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.semantics import write_phi
-from fivesentences.training import Run, load_trained, read_run, train_run, train_runs
-from fivesentences.training import fingerprint as fingerprint_module
+from fivesentences.training import Run, code, load_trained, read_run, train_run, train_runs
 from fivesentences.training import run as run_module
 from fivesentences.training.fingerprint import RECORD, SETTINGS
 from fivesentences.training.jobs import Task
@@ -175,7 +176,7 @@ def test_a_killed_job_keeps_its_finished_runs_and_each_has_the_bits_that_it_has_
     assert (tmp_path / "all.json").read_bytes() == (tmp_path / "again.json").read_bytes()
 
 
-def test_a_changed_setting_input_or_code_trains_a_run_again(inputs_in, three, spec_of, tmp_path, trained, monkeypatch):
+def test_a_changed_setting_or_input_trains_a_run_again(inputs_in, three, spec_of, tmp_path, trained):
     inputs = inputs_in(tmp_path / "inputs")
     two = [replace(run, corpus=inputs.corpus, features=inputs.features) for run in three[:2]]
     train_runs(two)
@@ -185,10 +186,30 @@ def test_a_changed_setting_input_or_code_trains_a_run_again(inputs_in, three, sp
     np.save(inputs.features, np.load(inputs.features) * 2)
     train_runs(changed)
     assert len(trained) == 5
-    monkeypatch.setattr(fingerprint_module, "code_of", lambda places, without=frozenset(): "another")
-    for _ in range(2):
-        train_runs(changed)
-        assert len(trained) == 7
+
+
+def test_words_of_the_code_leave_all_runs_finished_and_a_sign_leaves_none(three, trained, tmp_path, monkeypatch):
+    package = Path(shutil.copytree(code.PACKAGE, tmp_path / "fivesentences"))
+    monkeypatch.setattr(code, "PACKAGE", package)
+
+    def trained_after(file, old, new):
+        text = (package / file).read_text(encoding="utf-8")
+        assert old in text
+        (package / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+        for cached in (code.code_behind, code._syntax, code._imported):
+            cached.cache_clear()
+        before = len(trained)
+        train_runs(three)
+        return trained[before:]
+
+    everything = [run.spec.name for run in three]
+    assert trained_after("training/loop.py", "", "") == everything
+    for file in ("training/loop.py", "models/vsepp.py", "corpus/nus_wide.py"):
+        assert trained_after(file, '"""', '"""A typo is mended. ') == []
+        assert trained_after(file, "\nfrom __future__", "\n# A comment.\n\nfrom __future__") == []
+    assert trained_after("training/data.py", "reads {wanted} per image", "takes {wanted} per image") == []
+    assert trained_after("corpus/nus_wide.py", "import annotations\n", "import annotations\nUNUSED = 1\n") == []
+    assert trained_after("training/objective.py", "loss + weight * term", "loss - weight * term") == everything
 
 
 def test_a_setting_that_a_record_lacks_has_its_default_and_any_other_difference_trains_again(three, trained):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import platform
@@ -14,15 +15,13 @@ from typing import Any
 import torch
 from pydantic import BaseModel, ValidationError
 
-import fivesentences
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
-from fivesentences.losses import Loss, TripletLoss
-from fivesentences.models import MODELS
+from fivesentences.losses import Loss
 from fivesentences.storage import sha256_of, write_json
 from fivesentences.study.runs import RunSpec
+from fivesentences.training.code import code_behind, syntax_of
 
-PACKAGE = Path(fivesentences.__file__).parent
 # Code that affects how runs are trained.
 ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
 # Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
@@ -59,35 +58,12 @@ def _version(library: str) -> str:
 
 
 def code_of_run(spec: RunSpec) -> str:
-    """Hash the code that trains a run: that of ``ROOMS``, without other losses and models."""
-    terms = (kind for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss))
-    own = {_file_of(spec.model.implementation), *(_file_of(kind.__module__) for kind in terms)}
-    every = {_file_of(kind.implementation) for kind in MODELS.values()}
-    every |= {_file_of(kind.__module__) for kind in (TripletLoss, *spec.loss.optional_terms().values())}
+    """Hash the code that trains a run: its model, its losses, and the modules of ``ROOMS`` that training imports."""
+    terms = {kind.__module__ for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss)}
+    modules = {"fivesentences.training.run", spec.model.implementation.partition(":")[0], *terms}
     kinds = [kind for kind in type(spec.model).__mro__ if kind.__module__.startswith("fivesentences.models")]
-    code = code_of(ROOMS, frozenset(every - own) | LISTS) + "".join(map(inspect.getsource, kinds))
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
-def _file_of(name: str) -> str:
-    """Return the file of a module, or of a class as ``module:name``, within the package."""
-    return "/".join(name.partition(":")[0].split(".")[1:]) + ".py"
-
-
-@cache
-def code_of(places: tuple[str, ...], without: frozenset[str] = frozenset()) -> str:
-    """Hash modules of the package, because the version stays the same while they are being edited.
-
-    Args:
-        places: Folders and files of the package.
-        without: Files that are left out.
-    """
-    digest = hashlib.sha256()
-    for path in (PACKAGE / place for place in places):
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if (name := file.relative_to(PACKAGE).as_posix()) not in without:
-                digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
+    settings = [ast.unparse(syntax_of(inspect.getsource(kind))) for kind in kinds]
+    return hashlib.sha256("\0".join([code_behind(frozenset(modules), ROOMS, LISTS), *settings]).encode()).hexdigest()
 
 
 def content_of(path: Path) -> str:
