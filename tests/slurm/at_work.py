@@ -20,11 +20,6 @@ LONGEST = 1500  # seconds that a workflow may take on a busy machine
 
 
 SMALL = HERE / "small.yaml"
-REHEARSAL = PROJECT / "config" / "rehearsal.yaml"
-# Of the rehearsal: what the small workflow does not submit, that is Java for SPICE and METEOR, judgements by people and
-# category retrieval. FIVESENTENCES_SLURM_TARGETS=all submits all.
-PART = "five_sentences_table1 sched_sam_subspace"
-TARGETS = tuple(os.environ.get("FIVESENTENCES_SLURM_TARGETS", PART).split())
 
 
 def workflow(scale: Path) -> tuple[str, ...]:
@@ -47,18 +42,13 @@ class Snakemake:
         folder: Where it works.
         arguments: Of the command.
         cluster: What the profile is told; None: without the profile, on this machine.
-        mirror: Where downloads come from.
     """
 
-    def __init__(
-        self, folder: Path, *arguments: str, cluster: Path | None = HERE / "cluster.yaml", mirror: Path | None = None
-    ):
+    def __init__(self, folder: Path, *arguments: str, cluster: Path | None = HERE / "cluster.yaml"):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self._printed = folder, folder / "printed.log"
         environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
         where = ["--cores", "1"] if cluster is None else ["--profile", str(PROJECT / "profiles" / "slurm")]
-        if mirror is not None:
-            environment["FIVESENTENCES_MIRROR"] = str(mirror)
         if cluster is not None:
             environment["FIVESENTENCES_CLUSTER"] = str(cluster)
         command = [sys.executable, "-m", "snakemake", *arguments, "--directory", str(folder), *where]

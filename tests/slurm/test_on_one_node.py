@@ -6,7 +6,6 @@ SLURM and two nested Snakemakes take a while before a job does anything, so ther
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
 import subprocess
@@ -15,10 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from at_work import HERE, REHEARSAL, SMALL, TARGETS, Snakemake, states, workflow
+from at_work import HERE, SMALL, Snakemake, states, workflow
 
 from fivesentences.training import read_run, train_run
-from rehearsal.upstream import MIRROR, write_upstream
 
 MISHAPS = ("-s", str(HERE / "mishaps.smk"))
 
@@ -49,30 +47,6 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
     assert partitions["train"] == "gpu" and partitions["score_captions"] == "cpu"
     assert not {"make_table", "collect_metrics", "make_page", "download"} & set(partitions)  # they stay here
     assert re.search(r"Submitted array job .* individual task IDs are 1-2", text)  # extract_part
-
-
-def test_the_rehearsal_of_the_papers_scale_is_submitted(snakemake, tmp_path, java_jars) -> None:
-    # .ci/rehearsal has made the whole of it on this machine. Where its folder is named, that is not made here again,
-    # and its corpora and features are taken: networks need minutes for them, and the small scale submits their rules.
-    made = os.environ.get("FIVESENTENCES_REHEARSAL")
-    source = Path(made) if made else tmp_path / "written"
-    if made is None:
-        write_upstream(source)
-    arguments, mirror = TARGETS + workflow(REHEARSAL), source / MIRROR
-    for name in ("slurm",) if made else ("slurm", "local"):
-        for part in ("data", "results/corpus", "results/features") if made else ("data",):
-            shutil.copytree(source / part, tmp_path / name / part)
-    there = snakemake(tmp_path / "slurm", *arguments, mirror=mirror)
-    if made is None:
-        ended = snakemake(tmp_path / "local", *arguments, mirror=mirror, cluster=None).end()
-        assert ended.code == 0, ended.text[-6000:]
-    ended = there.end()
-    assert ended.code == 0, ended.text[-6000:]
-    ours = tables(there.folder, REHEARSAL)
-    theirs = tables(Path(made) if made else tmp_path / "local", REHEARSAL)
-    assert ours and ours == {name: theirs[name] for name in ours}
-    jobs = states(*there.submitted())
-    assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
 
 
 def test_others_finish_a_log_is_shown_and_memory_is_raised(snakemake, tmp_path) -> None:

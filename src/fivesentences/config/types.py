@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -79,7 +80,10 @@ class Strict(BaseModel):
     Texts below its keys describe them in the documentation and to editors.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    # Only the documentation's site shows these texts, and reading them from the source is a third of a plan's start.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings="sphinx" in sys.modules
+    )
 
 
 def as_list(value: Any) -> list[Any]:

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from pydantic import BaseModel, ValidationError
 
 from fivesentences.documents import check_file, read_json
@@ -21,6 +20,9 @@ from fivesentences.losses import Loss
 from fivesentences.storage import sha256_of, write_json
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.code import code_behind, syntax_of
+
+if TYPE_CHECKING:
+    import torch
 
 # Code that affects how runs are trained.
 ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")

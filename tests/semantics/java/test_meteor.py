@@ -23,7 +23,9 @@ IMAGE_OF_MORE = [0, 1, 1, 2, 2]
 
 
 @pytest.mark.slow
+@pytest.mark.java  # four starts of a program that reads its paraphrases for seconds
 @pytest.mark.parity
+@pytest.mark.usefixtures("java_jars")
 def test_pairs_equal_pycocoevalcaps(parity_folder, monkeypatch):
     if quote(pycocoevalcap.__path__[0]) != pycocoevalcap.__path__[0]:
         pytest.skip("pycocoevalcap's own call of METEOR fails below a folder that a URL would escape")
