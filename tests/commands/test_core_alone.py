@@ -35,10 +35,10 @@ evaluate sims.npy --phi cider.npy --all --json o.json --csv o.csv --markdown o.m
 compare sims.npy other.npy --phi cider.npy --resamples 99 --latex c.tex
 evaluate image_emb.npy,text_emb.npy --captions captions.txt --metric bleu2 --latex -
 evaluate sims.npy other.npy --phi cider.npy --resamples 99 --per-query q.parquet --trec runs --latex m.tex
-evaluate sims.npy --inference csls --rescored csls.npy
+evaluate sims.npy --inference csls
 doctor
 """
-WRITTEN = ("made.npy", "o.json", "o.csv", "o.md", "o.tex", "c.tex", "m.tex", "q.parquet", "runs/t2i.qrels", "csls.npy")
+WRITTEN = ("made.npy", "o.json", "o.csv", "o.md", "o.tex", "c.tex", "m.tex", "q.parquet", "runs/t2i.qrels")
 NEED = {
     "train run.yaml --out again": "train",
     "similarity run -o no.npy": "train",

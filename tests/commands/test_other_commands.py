@@ -29,26 +29,22 @@ COMMANDS = [words.split() for commands in cli.COMMANDS.values() for words in com
 @pytest.mark.parametrize(
     ("inference", "options", "said"),
     [
-        ("csls", {}, "csls, k = 10, which looks at all queries at once."),
+        ("csls", {}, "csls, k = 10, which"),
         ("csls,k=3", {"k": 3}, "csls, k = 3, which"),
         ("inverted_softmax,beta=20,include_self=true", {"beta": 20, "include_self": True},
-         "inverted_softmax, beta = 20, include_self = True, which looks at all queries at once; each direction"),
-        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
+         "inverted_softmax, beta = 20, include_self = True, which"),
+        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, "),
     ],
 )  # fmt: skip
-def test_inference_scores_and_writes_what_the_library_computes(run, folder, inference, options, said):
+def test_inference_scores_what_the_library_computes(run, folder, inference, options, said):
     similarity, method = np.load("sims.npy"), inference.partition(",")[0]
     np.save("given.npy", similarity.T)
-    given = ("--inference", inference, "--rescored", "out.npy", "--transposed", "--json", "o.json")
-    found = run("evaluate", "given.npy", *given)
-    assert found.code == 0 and f"Re-scored by {said}" in " ".join(found.out.split())
+    found = run("evaluate", "given.npy", "--inference", inference, "--transposed", "--json", "o.json")
+    assert found.code == 0 and f"by {said}" in " ".join(found.out.split())
     values = json.loads(Path("o.json").read_text())["values"]
     for side in ("i2t", "t2i"):
-        matrix = rescore(similarity, method, side, **options)
-        file = f"out.{side}.npy" if method == "inverted_softmax" else "out.npy"
-        np.testing.assert_array_equal(np.load(file), matrix)
-        wanted = [value for value in evaluate(matrix).values if value["direction"] == side]
-        assert [value for value in values if value["direction"] == side] == wanted
+        wanted = evaluate(rescore(similarity, method, side, **options)).values
+        assert [v for v in values if v["direction"] == side] == [v for v in wanted if v["direction"] == side]
     total = sum(value["value"] for value in values if value["metric"] in ("R@1", "R@5", "R@10"))
     assert next(value["value"] for value in values if value["metric"] == "Rsum") == pytest.approx(total)
 

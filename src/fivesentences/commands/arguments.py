@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import inspect
 import io
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -161,11 +160,3 @@ def named(text: str) -> tuple[str, str]:
     """Split ``NAME=FILE`` into both; the name of a file that holds an equals sign, or none, is empty."""
     name, equals, file = text.partition("=")
     return (name, file) if equals and not Path(text).exists() else ("", text)
-
-
-def setting_of(text: str) -> tuple[str, Any]:
-    """Split ``NAME=VALUE``; a value that is no JSON is text, and the name is empty where there is no equals sign."""
-    name, equals, value = text.partition("=")
-    with contextlib.suppress(ValueError, RecursionError):  # no JSON, or beyond what its reader takes
-        return name, json.loads(value)
-    return name if equals else "", value

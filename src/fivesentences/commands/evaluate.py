@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
 
 from fivesentences.commands.annotations import Annotations
-from fivesentences.commands.arguments import Resampling, numbers_of, setting_of
+from fivesentences.commands.arguments import Resampling, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.given_models import Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
@@ -20,64 +19,13 @@ from fivesentences.errors import InputError, need
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
 from fivesentences.evaluation.model_card import write_model_card
-from fivesentences.evaluation.protocols import ProtocolScorer, rescored
+from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import subject_of
 from fivesentences.metrics import Evaluation, mean_phi
-from fivesentences.metrics.result import sums_of
-from fivesentences.retrieval import INFERENCE, Gallery
-from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
+from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.rescoring import Inference
 
-NOT_SETTINGS = ("direction", "image_of_caption", "out")  # of a method, which the command fills in
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
-
-
-@dataclass(frozen=True)
-class Inference:
-    """An inference method and its settings.
-
-    Attributes:
-        method: A name in ``INFERENCE``.
-        settings: All its options by name.
-    """
-
-    method: str = "naive"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, text: str | None) -> Inference:
-        """Parse METHOD[,NAME=VALUE...], such as ``csls,k=10``.
-
-        Raises:
-            InputError: If there is no such method or setting.
-        """
-        method, *given = (text or "naive").split(",")
-        if method not in INFERENCE:
-            raise InputError(f"it is '{method}'; a method is one of {', '.join(INFERENCE)}.", where="--inference")
-        parameters = list(inspect.signature(INFERENCE[method]).parameters.values())[1:]
-        settings = {one.name: one.default for one in parameters if one.name not in NOT_SETTINGS}
-        changes = dict(map(setting_of, given))
-        if strange := [name for name in changes if name not in settings]:
-            what = f"{method} has no setting '{strange[0]}'; its settings are: {', '.join(settings) or 'none'}."
-            raise InputError(what, where="--inference")
-        return cls(method, settings | changes)
-
-    @property
-    def directions(self) -> list[tuple[str, ...]]:
-        """Directions that are read from each matrix that the method makes."""
-        return [(side,) for side in DIRECTIONS] if self.method in PER_DIRECTION else [DIRECTIONS]
-
-    @property
-    def words(self) -> str:
-        """The method and its settings."""
-        return ", ".join([self.method, *(f"{name} = {value}" for name, value in self.settings.items() if value)])
-
-    def note(self, galleries: int) -> str:
-        """Return a sentence on how the similarity was read."""
-        words = f"Re-scored by {self.words}"
-        words += ", which looks at all queries at once" if self.method in TRANSDUCTIVE else ""
-        words += "; each direction is read from a matrix of its own" if self.method in PER_DIRECTION else ""
-        return words + ("; over the whole split, not within a gallery." if galleries > 1 else ".")
 
 
 @dataclass(frozen=True)
@@ -85,7 +33,7 @@ class Metrics:
     """Which numbers are reported, and how the similarity is read.
 
     Attributes:
-        inference: Re-score the similarity first: csls,k=10 or inverted_softmax,beta=30 or assignment.
+        inference: Re-score each gallery first: csls,k=10 or inverted_softmax,beta=30 or assignment.
         ks: Cut-offs: how many first items of a ranking count.
         ms: Semantic recall's m: size of its relevant set.
         everything: All variants: formulas, styles, weights, tie rules, hubs.
@@ -100,7 +48,7 @@ class Metrics:
         mean: Also score by the mean of all phi, as in ASP(A).
     """
 
-    inference: str | None = None
+    inference: str = "naive"
     ks: str = "1,5,10"
     ms: str = "1,2,3"
     everything: Annotated[bool, typer.Option("--all")] = False
@@ -182,7 +130,7 @@ def evaluate(
 
         fivesentences evaluate a.npy b.npy ours=img.npy,txt.npy --csv all.csv
 
-        fivesentences evaluate sims.npy --inference csls,k=10 --rescored csls.npy
+        fivesentences evaluate sims.npy --inference csls,k=10
 
         fivesentences evaluate sims.npy --trec runs --per-query queries.csv
     """
@@ -202,7 +150,7 @@ def evaluate(
         if protocol is None or len(names) > 1:
             raise InputError("--model-card is about one model on one data set; give one, and --dataset.")
     read = [*(file for model in given.models for file in model.read), *inputs.read, *annotations.read_files]
-    outputs.check(read, exports.files(names, inference.directions, metrics.inference))
+    outputs.check(read, exports.files(names))
     with working(f"read {given.models[0].words}"):
         gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
     further, on_order = annotations.read(gallery, given.captions)
@@ -213,7 +161,7 @@ def evaluate(
         notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
         gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
     scorer = ProtocolScorer(gallery, annotations.dataset, **options, **further)
-    export = exports.writer(scorer, gallery, names, annotations)
+    export = exports.writer(scorer, inference, names, annotations)
     queries = compared or exports.per_query is not None
     results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
     notes = list(dict.fromkeys([*notes, *more, *exports.notes]))
@@ -247,7 +195,7 @@ def score_models(
     transposed: bool,
     queries: bool,
     inference: Inference | None = None,
-    export: Callable[[str, Gallery, Sequence[str]], None] | None = None,
+    export: Callable[[str, Gallery], None] | None = None,
 ) -> tuple[dict[str, Evaluation], list[str]]:
     """Score every model; one similarity at a time is in memory, and that of the first model.
 
@@ -257,8 +205,8 @@ def score_models(
         gallery: The gallery of the first model.
         transposed: True if the rows of similarities are captions.
         queries: True to keep the values of all queries.
-        inference: How the similarity is read; default: as it is.
-        export: Called with the name of each model, its gallery as it was read, and the directions read from it.
+        inference: How each gallery is read; default: as it is.
+        export: Called with the name of each model and its gallery.
 
     Returns:
         The numbers of every model by its name, and sentences on the models.
@@ -281,19 +229,9 @@ def score_models(
         if results:
             with working(f"read {model.words}"):
                 gallery = another(model)[0]
-        parts = []
-        with working(f"score {model.words}, {size}", len(scorer.parts) * len(inference.directions)) as advance:
-            for sides, read in rescored(gallery, inference.method, **inference.settings):
-                parts.append(scorer(read, queries=queries, progress=advance, directions=sides))
-                if export is not None:
-                    export(model.name, read, sides)
-        results[model.name] = first = parts[0]
-        for other in parts[1:]:  # the other direction, read from a matrix of its own
-            first.values += other.values
-            first.queries += other.queries
-            first.values += sums_of(first.values)
-        first.about["similarity"] = model.words
-        if inference.method != "naive":
-            first.about["inference"] = inference.words
-            notes.append(inference.note(len(scorer.parts)))
-    return results, notes
+        with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
+            results[model.name] = found = scorer(gallery, inference=inference, queries=queries, progress=advance)
+        found.about["similarity"] = model.words
+        if export is not None:
+            export(model.name, gallery)
+    return results, notes if inference.method == "naive" else [*notes, inference.note]

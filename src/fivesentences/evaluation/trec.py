@@ -20,6 +20,7 @@ from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Similarity
+from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def write_run(
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
     *,
+    inference: Inference | str = "naive",
     depth: int | None = DEPTH,
     tag: str = "fivesentences",
     progress: Callable[[], object] | None = None,
@@ -76,6 +78,7 @@ def write_run(
         direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
+        inference: How each gallery is read.
         depth: Number of items of each ranking; None for all.
         tag: The name of the run in its last column; spaces become ``_``.
         progress: Called after each gallery.
@@ -83,12 +86,14 @@ def write_run(
     Raises:
         InputError: If the similarity does not fit, or the file cannot be written.
     """
+    how = Inference.of(inference)
     word = re.sub(r"\s+", "_", tag.strip()) or "run"
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for (images, captions), gallery in zip(_indices(scorer), scorer.galleries(similarity), strict=True):
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
-            for part, scores in blocks_of_queries(gallery.similarity, direction):
+            ((_, read),) = how.read(gallery, [direction])
+            for part, scores in blocks_of_queries(read.similarity, direction):
                 order = best_first(scores, min(depth or len(items), len(items)))
                 written = strictly_decreasing(np.take_along_axis(scores, order, axis=1))
                 for at, row, values in zip(range(part.start, part.stop), order.tolist(), written.tolist(), strict=True):
