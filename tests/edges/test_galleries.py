@@ -229,10 +229,10 @@ CASES = [
     # Numbers on the command line, and comparing.
     refused(f"evaluate s.npy --ks {'9' * 5000}", "--ks", "999...", "from 1 to", name="--ks of 5,000 digits"),
     right("evaluate s.npy --ks 1000000000", "100.00"),
-    refused("compare s.npy fortran.npy --resamples 1000000000000", "resamples is 1,000,000,000,000", "are usual"),
-    refused("compare s.npy fortran.npy --confidence 2", "--confidence"),
-    refused("compare s.npy fortran.npy --confidence nan", "--confidence"),
-    right("compare s.npy s.npy --resamples 99", "1.0000"),
+    refused("evaluate s.npy fortran.npy --resamples 1000000000000", "resamples is 1,000,000,000,000", "are usual"),
+    refused("evaluate s.npy fortran.npy --confidence 2", "--confidence"),
+    refused("evaluate s.npy fortran.npy --confidence nan", "--confidence"),
+    right("evaluate A=s.npy B=s.npy --resamples 99", "1.0000"),
     # Lists of positives, and the ids by which they are named.
     right(f"{CXC} {IDS}", "CxC R@k"),
     right(f"{CXC} --image-ids moved_ids.txt --caption-ids moved_caption_ids.txt", "CxC R@k"),

@@ -82,7 +82,6 @@ GIVEN = [
     refused(f"{INFERENCE} csls,k=0", "k is 0"),
     refused(f"{INFERENCE} csls,k=x", "k is 'x'"),
     refused(f"{INFERENCE} assignment,captions_per_image=2", "captions_per_image is 2"),
-    refused("compare a.npy small.npy", "small.npy is [10, 50] but a.npy is [20, 100]"),
     refused("similarity nowhere -o s.npy --captions folder.csv", "folder.csv cannot be written"),
     refused("doctor --json folder.csv", "folder.csv cannot be written"),
 ]

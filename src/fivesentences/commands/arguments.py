@@ -52,11 +52,15 @@ class Resampling:
     """How models are tested.
 
     Attributes:
-        resamples: Number of sign flips of the tests.
-        seed: Seed of the sign flips.
+        method: Random sign flips, or a bootstrap.
+        resamples: Number of sign flips or draws.
+        confidence: Confidence of the intervals.
+        seed: Seed of the flips or draws.
     """
 
+    method: Literal["permutation", "bootstrap"] = "permutation"
     resamples: Annotated[int, typer.Option(min=1)] = 10_000
+    confidence: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.95
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0
 
 

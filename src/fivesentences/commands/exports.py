@@ -37,15 +37,11 @@ class Exports:
         per_query: Write every metric of every query, .csv or .parquet.
         trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
         trec_depth: Items of each ranking in these runs, or all.
-        trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
-        model_card: Write the numbers as the header of a model card for Hugging Face's hub, such as README.md.
     """
 
     per_query: Path | None = None
     trec: Path | None = None
     trec_depth: str = "100"
-    trec_grades: bool = False
-    model_card: Path | None = None
 
     @property
     def depth(self) -> int | None:
@@ -58,7 +54,7 @@ class Exports:
         Raises:
             InputError: If a name has the wrong ending or is that of something else.
         """
-        found: dict[str, Path | None] = {"--per-query": self.per_query, "--model-card": self.model_card}
+        found: dict[str, Path | None] = {"--per-query": self.per_query}
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
         if self.trec is not None:
@@ -67,8 +63,6 @@ class Exports:
                 raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
             runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in DIRECTIONS]
             found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
-        elif self.trec_grades:
-            raise InputError("--trec-grades grades the qrels of --trec; give --trec FOLDER too.")
         return found
 
     def writer(
@@ -94,9 +88,7 @@ class Exports:
             with working(f"write {self.trec}", len(DIRECTIONS) * len(scorer.parts)) as advance:
                 for side in DIRECTIONS:
                     if model == models[0]:
-                        for phi in (None, *(scorer.whole.phis if self.trec_grades else ())):
-                            name = f"{side}.qrels" if phi is None else f"{side}.{phi}.qrels"
-                            write_qrels(self.trec / name, scorer, side, ids[0], ids[1], phi)
+                        write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
                     path = self.trec / f"{_prefixes(models)[model]}{side}.run"
                     how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
                     write_run(path, scorer, gallery, side, *ids, **how, progress=advance)
@@ -123,7 +115,7 @@ class Exports:
 
         Args:
             results: Evaluations with the values of every query, by the names in the column ``file``.
-            subject: What was scored, which a parquet file keeps in its schema, for ``fivesentences leaderboard``.
+            subject: What was scored, which a parquet file keeps in its schema, for a later ``fivesentences evaluate``.
         """
         if self.per_query is None:
             return
