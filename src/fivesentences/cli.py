@@ -21,9 +21,7 @@ from fivesentences.errors import InputError, visible
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
 COMMANDS = {
     "Score models": {
-        "evaluate": "Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.",
-        "leaderboard": "Rank models by recall and NCS, with the interval of every difference from the first.",
-        "compare": "Test for every metric whether model A differs from model B.",
+        "evaluate": "Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.",
         "pairs": "Score a model on rated or contrasted pairs: CxC within a modality, Winoground, SugarCrepe.",
         "captioning": "Score captions that a model made, one per image, against references.",
         "metrics": "List every metric that evaluate reports.",

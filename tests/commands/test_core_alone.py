@@ -32,13 +32,13 @@ for words in open(sys.argv[1]).read().splitlines():
 CORE = """
 phi cider captions.txt -o made.npy
 evaluate sims.npy --phi cider.npy --all --json o.json --csv o.csv --markdown o.md --latex o.tex
-compare sims.npy other.npy --phi cider.npy --resamples 99 --latex c.tex
 evaluate image_emb.npy,text_emb.npy --captions captions.txt --metric bleu2 --latex -
 evaluate sims.npy other.npy --phi cider.npy --resamples 99 --per-query q.parquet --trec runs --latex m.tex
-evaluate sims.npy --inference csls --rescored csls.npy
+evaluate q.parquet --resamples 99 --csv q.csv
+evaluate sims.npy --inference csls
 doctor
 """
-WRITTEN = ("made.npy", "o.json", "o.csv", "o.md", "o.tex", "c.tex", "m.tex", "q.parquet", "runs/t2i.qrels", "csls.npy")
+WRITTEN = ("made.npy", "o.json", "o.csv", "o.md", "o.tex", "m.tex", "q.parquet", "q.csv", "runs/t2i.qrels")
 NEED = {
     "train run.yaml --out again": "train",
     "similarity run -o no.npy": "train",

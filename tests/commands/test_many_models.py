@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import fivesentences
 from fivesentences.commands.given_models import ModelInputs
 from fivesentences.commands.score_sheets import best_of
-from fivesentences.errors import InputError
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.metrics import holm
 
@@ -41,16 +41,90 @@ def test_every_model_has_the_numbers_that_it_has_alone(run, folder, protocol):
         assert f"{alone['R@1', 'i2t']:.2f}" in said.out
 
 
-def test_two_of_the_models_are_compared_as_the_command_for_two_compares_them(run, folder):
-    run("evaluate", *MODELS, "--phi", "cider.npy", "--resamples", 200, "--seed", 3, "--json", "o.json")
-    theirs = compare(np.load("sims.npy"), np.load("third.npy"), np.load("cider.npy"), resamples=200, seed=3, asp=True)
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [("--seed 3", {"seed": 3}), ("--method bootstrap --confidence 0.8", {"method": "bootstrap", "confidence": 0.8})],
+)
+def test_every_pair_of_the_models_is_compared_as_the_library_compares_two(run, folder, words, options):
+    said = run("evaluate", *MODELS, "--phi", "cider.npy", "--resamples", 200, *words.split(), "--json", "o.json")
+    assert said.code == 0 and f"Paired {options.get('method', 'permutation')} tests, 200" in said.out
+    similarities, phis = map(np.load, ("sims.npy", "third.npy")), {"cider": np.load("cider.npy")}
+    theirs = compare(*similarities, phis, resamples=200, **options)
     ours = pd.DataFrame(content()["tests"])
-    ours = ours[(ours.model == "sims") & (ours.against == "third")].assign(phi=lambda f: f.phi.replace("cider", "phi"))
-    keys = ["metric", "direction", "phi", "formula", "ground_truth", "m"]
-    joined = theirs.merge(ours, on=keys, suffixes=("", "_ours"))
-    assert len(joined) == len(theirs)
-    for column in ("a", "b", "difference", "low", "high", "p", "n", "clusters"):
-        np.testing.assert_allclose(joined[column], joined[f"{column}_ours"], rtol=1e-9, atol=1e-9)
+    ours = ours[(ours.model == "sims") & (ours.against == "third")]
+    columns = ["metric", "direction", "phi", "m", "a", "b", "difference", "low", "high", "p", "n", "clusters"]
+    pd.testing.assert_frame_equal(ours[columns].reset_index(drop=True), pd.DataFrame(theirs[columns]))
+
+
+def test_of_two_models_intervals_are_shown(run, folder):
+    said = run("evaluate", "sims.npy", "other.npy", "--resamples", 99, "--json", "o.json")
+    test = content()["tests"][0]
+    (line,) = (line for line in said.out.splitlines() if line.split()[:2] == ["R@1", test["direction"]])
+    numbers = f"{test['difference']:+.2f} {test['low']:+.2f}, {test['high']:+.2f} {test['p']:.4f}"
+    assert line.split()[2:] == numbers.split()
+
+
+# --- results from files -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def results(run, folder):
+    """Values of every query of three models, each scored by itself, and files that are damaged."""
+    for name in ("sims", "other", "third"):
+        run("evaluate", f"{name}.npy", "--phi", "cider.npy", "--no-asp", "--per-query", f"{name}.parquet")
+    stored = pq.read_table("sims.parquet")
+    pq.write_table(stored.replace_schema_metadata(None), "plain.parquet")
+    pq.write_table(stored.slice(1), "cut.parquet")
+
+
+@pytest.mark.parametrize("scored_now", [(), ("third", "sims")])
+def test_results_from_files_have_the_values_and_tests_of_models_that_are_scored_now(run, results, scored_now):
+    names, options = ("other", "third", "sims"), ["--against", "sims", "--resamples", "99"]
+    scored = ["--phi", "cider.npy", "--no-asp"]
+    models = [f"{name}.npy" if name in scored_now else f"{name}={name}.parquet" for name in names]
+    said = run("evaluate", *models, *(scored if scored_now else ()), *options, "--csv", "a.csv")
+    assert said.code == 0, said.err
+    run("evaluate", *(f"{name}.npy" for name in names), *scored, *options, "--csv", "b.csv")
+    found, wanted = (pd.read_csv(name, keep_default_na=False).drop(columns="file") for name in ("a.csv", "b.csv"))
+    keys = ["model", "against", "metric", "direction", "phi", "ground_truth", "m"]
+    numbers = ["value", "value_against", "difference", "low", "high", "p", "p_holm"]
+    both = found.merge(wanted, on=keys, suffixes=("", "_now"))
+    assert len(both) == len(found) and set(found["model"]) == set(names)
+    assert set(wanted["metric"]) - set(found["metric"]) <= {"Med r"}  # which no query has a value of
+    for column in numbers:
+        ours, theirs = (pd.to_numeric(both[name]) for name in (column, f"{column}_now"))
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+def test_results_of_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
+    lines = Path("captions.txt").read_text().splitlines()
+    Path("swapped.txt").write_text("".join(f"{line}\n" for line in [*lines[5:], *lines[:5]]))
+    run("phi", "cider", "swapped.txt", "-o", "swapped.npy")
+    np.save("small.npy", np.load("sims.npy")[:10, :50])
+    np.savetxt("owner.txt", np.roll(np.repeat(np.arange(20), 5), 5), fmt="%d")
+    for given, wrong in {
+        "other.npy --phi cider=swapped.npy": "phi called cider",
+        "small.npy": "galleries",
+        "other.npy --image-of-caption owner.txt": "images of the captions",
+    }.items():
+        run("evaluate", *given.split(), "--no-asp", "--per-query", "another.parquet")
+        said = run("evaluate", "sims.parquet", "another.parquet")
+        assert said.code == 1 and wrong in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("sims.parquet sims.parquet", "'sims.npy'"),
+        ("sims.parquet other.parquet --against nobody", "'nobody'"),
+        ("sims.parquet --phi cider.npy", "scored before"),
+        ("plain.parquet", "plain.parquet"),
+        ("cut.parquet", "cut.parquet"),
+    ],
+)
+def test_results_that_cannot_be_read_are_named(run, results, given, named):
+    found = run("evaluate", *given.split())
+    assert found.code == 1 and named in found.err and found.err.count("\n") == 1
 
 
 def test_p_is_adjusted_within_each_metric_and_over_all(run, folder):
@@ -85,8 +159,9 @@ def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, folder):
             p = tests.get((*key, best, name), tests.get((*key, name, best), 1.0))
             assert ("\\*" in row[column]) == (p < 0.05 and of[name] != of[best])
     assert r"\textbf{" in Path("o.tex").read_text() and "Bold: the best of the models" in said.out
-    assert best_of([1.0, 3.0, 3.0], "R@1") == {1, 2} and best_of([1.0, 3.0], "Mean r") == {0}
-    assert best_of([2.0, 2.0], "R@1") == best_of([1.0, 2.0], "hubs 1") == set()
+    assert best_of({"a": 1.0, "b": 3.0, "c": 3.0}, "R@1") == {"b", "c"}
+    assert best_of({"a": 1.0, "b": 3.0}, "Mean r") == {"a"}
+    assert best_of({"a": 2.0, "b": 2.0}, "R@1") == best_of({"a": 1.0, "b": 2.0}, "hubs 1") == set()
 
 
 @pytest.mark.parametrize(
@@ -95,18 +170,13 @@ def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, folder):
         ("sims.npy other.npy c,d.npy", ["sims", "other", "c,d"]),
         ("mine=sims.npy other.npy x=y.npy", ["mine", "other", "x=y"]),
         ("A=sims.npy B=sims.npy m=image_emb.npy,text_emb.npy", ["A", "B", "m"]),
-        ("sims.npy other.npy a/sims.npy", None),
     ],
 )
 def test_names_are_those_of_files_or_given(folder, given, names):
     for name in ("a/sims.npy", "c,d.npy", "x=y.npy"):
         Path(name).parent.mkdir(exist_ok=True)
         shutil.copy("sims.npy", name)
-    if names is None:
-        with pytest.raises(InputError, match=r"two models are called 'sims' \(sims.npy and a/sims.npy\)"):
-            ModelInputs().given(given.split(), None)
-    else:
-        assert [model.name for model in ModelInputs().given(given.split(), None).models] == names
+    assert [model.name for model in ModelInputs().given(given.split(), None).models] == names
 
 
 @pytest.mark.parametrize(("suffix", "protocol"), [("csv", None), ("parquet", "coco-1k-first")])
@@ -135,8 +205,7 @@ def test_the_values_of_queries_average_to_the_table(run, folder, suffix, protoco
 def test_json_says_how_its_numbers_came_about(run, folder, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for line in ("evaluate sims.npy --phi mine=cider.npy --captions captions.txt --metric bleu2",
-                 "evaluate sims.npy A=other.npy --no-compare --phi cider.npy",
-                 "compare sims.npy other.npy --resamples 9"):  # fmt: skip
+                 "evaluate sims.npy A=other.npy --resamples 9 --phi cider.npy"):  # fmt: skip
         assert run(*line.split(), "--json", "o.json").code == 0
         made = content()
         assert made["fivesentences"] == fivesentences.__version__ and made["date"] == "1970-01-02T00:00:00+00:00"
@@ -146,7 +215,7 @@ def test_json_says_how_its_numbers_came_about(run, folder, monkeypatch):
             for file in re.findall(r"[a-z]+\.(?:npy|txt)", line)
         }
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    run("compare", "sims.npy", "other.npy", "--resamples", "9", "--json", "o.json")
+    run("evaluate", "sims.npy", "--json", "o.json")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(content()["date"])) < timedelta(minutes=1)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     said = run("evaluate", "sims.npy", "--json", "o.json")
@@ -166,6 +235,3 @@ def test_runs_have_the_ids_of_files_and_the_names_of_models(run, folder):
     assert Path("runs/i2t.qrels").read_text().splitlines()[:6][-1] == "image1 0 c5 1"
     assert run("evaluate", "sims.npy", "--trec", "one").code == 0
     assert sorted(path.name for path in Path("one").iterdir()) == ["i2t.qrels", "i2t.run", "t2i.qrels", "t2i.run"]
-    assert run("evaluate", "sims.npy", "--trec", "one", "--phi", "mine=cider.npy", "--trec-grades").code == 0
-    assert {"i2t.mine.qrels", "t2i.mine.qrels"} < {path.name for path in Path("one").iterdir()}
-    assert run("evaluate", "sims.npy", "--phi", "cider.npy", "--trec-grades").code == 1

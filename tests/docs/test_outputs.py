@@ -7,7 +7,6 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -19,13 +18,13 @@ loader.exec_module(outputs)
 PREPARATIONS = """
 preparations:
   scores:
-    needs: [made/sims.npy]
-    commands: ["fivesentences evaluate results/made/sims.npy --inference csls,k=2 --rescored csls.npy"]
+    needs: [made/captions.txt]
+    commands: ["fivesentences phi bleu1 results/made/captions.txt --per-image 2 -o scores.npy"]
   absent:
     needs: [not/made.npy]
     commands: []
 """
-EVALUATE = "fivesentences evaluate csls.npy"
+EVALUATE = "fivesentences evaluate scores.npy --transposed"
 
 
 def output(head: str, command: str = EVALUATE) -> str:
@@ -35,8 +34,8 @@ def output(head: str, command: str = EVALUATE) -> str:
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "made").mkdir()
-    similarity = np.random.default_rng(0).normal(size=(6, 12)) + np.repeat(np.eye(6), 2, axis=1)
-    np.save(tmp_path / "made" / "sims.npy", similarity)
+    captions = [f"a {colour} {thing}" for thing in ("dog", "cat", "bird") for colour in ("red", "blue", "old", "wet")]
+    (tmp_path / "made" / "captions.txt").write_text("\n".join(captions) + "\n", encoding="utf-8")
     (tmp_path / "outputs.yaml").write_text(PREPARATIONS, encoding="utf-8")
     return tmp_path
 
@@ -69,7 +68,7 @@ def test_a_block_holds_what_a_command_prints_or_writes(run, monkeypatch):
     text = run(f"Before.\n{output(' scores')}\nAfter.")[0]
     assert text.startswith("Before.\n<!-- output scores: ") and text.endswith("<!-- /output -->\nAfter.")
     whole = text.splitlines()[2:-2]
-    assert whole[0] == whole[-1] == "```" and whole[1] == "csls.npy: 6 images, 12 captions"
+    assert whole[0] == whole[-1] == "```" and whole[1] == "scores.npy: 6 images, 12 captions"
     assert not any("\x1b" in line or line != line.rstrip() for line in whole)
     some = run(output(f" scores, lines 1 3-4 {len(whole) - 2}"))[0].splitlines()[2:-2]
     assert some == [whole[1], "  ...", *whole[3:5], "  ...", whole[-2]]

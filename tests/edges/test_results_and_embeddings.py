@@ -1,4 +1,4 @@
-"""Edges of what others left: results for a leaderboard, embeddings, names of encoders, vocabularies, detectors."""
+"""Edges of what others left: values of queries, embeddings, names of encoders, vocabularies, detectors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ DEEP = "[" * 5000
 
 
 def evaluated(**changed: Any) -> dict[str, Any]:
-    """What `evaluate --json` writes, as far as a leaderboard reads it."""
+    """What `evaluate --json` writes, as far as it is read again."""
     gallery = {"protocol": "whole", "protocol_words": "whole", "tie_rule": "index", "images": 4, "captions": 20}
-    gallery |= {"file_images": 4, "file_captions": 20}
+    gallery |= {"file_images": 4, "file_captions": 20, "galleries": 1, "averaged": ""}
     return {**gallery, "similarity": "s.npy", "values": [{**KEYS, "value": 50.0}], **changed}
 
 
@@ -86,16 +86,6 @@ def write_files(folder: Path) -> None:
     queries(folder / "text_values.parquet", about.encode(), value="1")
     queries(folder / "odd_metric.parquet", about.encode(), metric="accuracy")
     (folder / "cut.parquet").write_bytes((folder / "beyond.parquet").read_bytes()[:-30])
-    heading = "dataset,model,pretrained,image_retrieval_recall@5,text_retrieval_recall@5\n"
-    for name, rows in {
-        "recall_text": "flickr8k,ViT,a,much,0.5\n", "recall_percent": "flickr8k,ViT,a,50,0.5\n",
-        "recall_none": "flickr8k,ViT,a,,\n", "recall_twice": "flickr8k,ViT,a,0.5,0.5\n" * 2,
-        "recall_nameless": "flickr8k,,,0.5,0.5\n", "recall_nan": "flickr8k,ViT,a,nan,0.5\n",
-    }.items():  # fmt: skip
-        (folder / f"{name}.csv").write_text(heading + rows)
-    (folder / "recall_odd.csv").write_text(heading.replace("recall@5", "recall@0") + "flickr8k,ViT,a,0.5,0.5\n")
-    (folder / "recall_bytes.csv").write_bytes(heading.encode() + b"flickr8k,\xff,a,0.5,0.5\n")
-
     embedded(folder / "good")
     for name, changed in {
         "e_dim": {"dim": 4}, "e_bool": {"captions": True}, "e_outside": {"texts": "../captions.txt"},
@@ -140,23 +130,15 @@ def features(**content: Any) -> Any:
 
 
 RESULTS = [
-    right("leaderboard good.parquet --csv new.csv -q", makes=("new.csv",)),
-    refused("leaderboard unlabelled.parquet", "it does not say which images and captions were scored"),
-    *(refused(f"leaderboard {name}.parquet", f"{name}.parquet", "again")
+    right("evaluate good.parquet --csv new.csv -q", makes=("new.csv",)),
+    refused("evaluate unlabelled.parquet", "it does not say which images and captions were scored"),
+    *(refused(f"evaluate {name}.parquet", f"{name}.parquet", "again")
       for name in ("label_cut", "label_list", "label_pairing", "label_format", "text_values", "cut")),
-    refused("leaderboard label_deep.parquet", "label_deep.parquet, label: it is nested more than 100 levels deep"),
-    refused("leaderboard beyond.parquet", "the queries of R@1 are not those of the others"),
-    refused("leaderboard one_side.parquet", "it does not hold both directions"),
-    refused("leaderboard odd_metric.parquet", "accuracy"),
-    *(refused(f"leaderboard good.parquet {name}.csv --csv-dataset flickr8k", f"{name}.csv", said) for name, said in (
-        ("recall_text", "'much'; a recall is a number from 0 to 1"), ("recall_percent", "'50'; a recall"),
-        ("recall_nan", "'nan'; a recall"), ("recall_none", "it holds no recall of retrieval"),
-        ("recall_twice", "two rows of 'ViT a'"), ("recall_nameless", "a row without a model"),
-        ("recall_bytes", "is not UTF-8"))),
-    refused("leaderboard good.parquet recall_odd.csv --csv-dataset flickr8k", "R@0"),
-    refused("leaderboard good.parquet recall_text.csv --csv-dataset flickr9k",
-            "no retrieval on 'flickr9k'; did you mean 'flickr8k'"),
-    refused("leaderboard good.parquet --csv good.parquet", "--csv would overwrite good.parquet"),
+    refused("evaluate label_deep.parquet", "label_deep.parquet, label: it is nested more than 100 levels deep"),
+    refused("evaluate beyond.parquet", "the queries of R@1 are not those of the others"),
+    refused("evaluate one_side.parquet", "it does not hold both directions"),
+    refused("evaluate odd_metric.parquet", "accuracy"),
+    refused("evaluate good.parquet --csv good.parquet", "--csv would overwrite good.parquet"),
 ]  # fmt: skip
 EMBEDDINGS = [
     right("evaluate good -q --json new.json", makes=("new.json",)),

@@ -83,7 +83,9 @@ def test_both_ways_to_score_a_matrix_give_the_same_result(given):
 def test_compare_averages_to_the_metrics_and_clusters_by_image(given):
     similarity, phi = given
     other = np.random.default_rng(5).normal(size=similarity.shape)
-    frame = compare(similarity, other, {"x": phi}, resamples=99).set_index(["metric", "direction", "ground_truth"])
+    frame = compare(similarity, other, {"x": phi}, ms=(), resamples=99)
+    frame = frame.set_index(["metric", "direction", "ground_truth"])
+    assert frame.loc["Rsum", "", ""]["b"] == pytest.approx(evaluate(other)["Rsum"])
     assert frame.loc["R@5", "t2i", ""]["a"] == pytest.approx(recall_at_k(similarity, (5,), "t2i")[5])
     assert frame.loc["N@10", "i2t", "removed"]["b"] == pytest.approx(
         ncs(other, phi, (10,), keep_ground_truth=False)[10]

@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from fivesentences.evaluation import protocols
 from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
 from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_qrels, write_run
-from fivesentences.metrics import ndcg
 from fivesentences.retrieval import Gallery
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -21,10 +20,12 @@ FIRST = Protocol("first", 20, len(PAIRING), 8, 1, "the first eight")
 FOLDS = Protocol("folds", 20, 60, 4, 5, "five folds of four")
 
 
-def measured(folder, scorer, similarity, side, depth=None):
+def measured(folder, scorer, similarity, side, depth=None, **options):
     """Measures by the programs of TREC."""
     image_ids, caption_ids = trec_ids(None, scorer.whole.n_images, "i"), trec_ids(None, scorer.whole.n_captions, "c")
-    write_run(folder / "a.run", scorer, similarity, side, image_ids, caption_ids, depth=depth, tag="my model")
+    write_run(
+        folder / "a.run", scorer, similarity, side, image_ids, caption_ids, depth=depth, tag="my model", **options
+    )
     write_qrels(folder / "a.qrels", scorer, side, image_ids, caption_ids)
     run = list(ir_measures.read_trec_run(str(folder / "a.run")))
     qrels = list(ir_measures.read_trec_qrels(str(folder / "a.qrels")))
@@ -50,20 +51,6 @@ def test_recall_by_trec_eval_equals_ours_whatever_the_ties(tmp_path, levels, dty
     check(tmp_path, ProtocolScorer(Gallery.of(similarity, PAIRING)), similarity)
 
 
-@pytest.mark.parametrize("side", ["i2t", "t2i"])
-def test_ndcg_by_grades_of_phi_equals_ours(tmp_path, side):
-    similarity = RNG.normal(size=(20, len(PAIRING)))
-    phi = RNG.integers(0, 6, size=similarity.T.shape) / 5  # which a thousand grades hold exactly
-    scorer = ProtocolScorer(Gallery.of(similarity, PAIRING, {"mine": phi}))
-    _, run = measured(tmp_path, scorer, similarity, side)
-    ids = trec_ids(None, scorer.whole.n_images, "i"), trec_ids(None, scorer.whole.n_captions, "c")
-    write_qrels(tmp_path / "g.qrels", scorer, side, *ids, phi="mine")
-    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "g.qrels")))
-    assert {line.relevance for line in qrels} == {200, 400, 600, 800, 1000}
-    found = ir_measures.calc_aggregate([ir_measures.nDCG @ 5], qrels, run)[ir_measures.nDCG @ 5]
-    assert found == pytest.approx(ndcg(similarity, phi, [5], side, image_of_caption=PAIRING)[5], abs=1e-12)
-
-
 def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monkeypatch):
     monkeypatch.setattr(protocols, "PROTOCOLS", {"folds": FOLDS, "first": FIRST})
     owner = RNG.permutation(np.repeat(np.arange(20), 3))
@@ -77,6 +64,17 @@ def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monke
     check(tmp_path, first, similarity)
     _, run = measured(tmp_path, first, similarity, "t2i")
     assert {int(line.query_id[1:]) for line in run} == set(np.flatnonzero(PAIRING < 8).tolist())
+
+
+def test_each_gallery_is_re_scored_by_itself(tmp_path):
+    similarity = RNG.normal(size=(20, len(PAIRING)))
+    for inference in ("csls,k=3", "inverted_softmax"):
+        for protocol in (FIRST, None):
+            scorer = ProtocolScorer(Gallery.of(similarity, PAIRING), protocol)
+            result = scorer(similarity, inference=inference)
+            for side in ("i2t", "t2i"):
+                found, _ = measured(tmp_path, scorer, similarity, side, 10, inference=inference)
+                assert 100 * found[ir_measures.Success @ 5] == pytest.approx(result["R@5", side], abs=1e-9)
 
 
 def test_the_depth_and_the_tag_are_those_asked_for(tmp_path):

@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import inspect
 import io
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -53,11 +52,15 @@ class Resampling:
     """How models are tested.
 
     Attributes:
-        resamples: Number of sign flips of the tests.
-        seed: Seed of the sign flips.
+        method: Random sign flips, or a bootstrap.
+        resamples: Number of sign flips or draws.
+        confidence: Confidence of the intervals.
+        seed: Seed of the flips or draws.
     """
 
+    method: Literal["permutation", "bootstrap"] = "permutation"
     resamples: Annotated[int, typer.Option(min=1)] = 10_000
+    confidence: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.95
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0
 
 
@@ -161,11 +164,3 @@ def named(text: str) -> tuple[str, str]:
     """Split ``NAME=FILE`` into both; the name of a file that holds an equals sign, or none, is empty."""
     name, equals, file = text.partition("=")
     return (name, file) if equals and not Path(text).exists() else ("", text)
-
-
-def setting_of(text: str) -> tuple[str, Any]:
-    """Split ``NAME=VALUE``; a value that is no JSON is text, and the name is empty where there is no equals sign."""
-    name, equals, value = text.partition("=")
-    with contextlib.suppress(ValueError, RecursionError):  # no JSON, or beyond what its reader takes
-        return name, json.loads(value)
-    return name if equals else "", value

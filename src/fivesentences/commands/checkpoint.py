@@ -10,8 +10,9 @@ import typer
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.commands.arguments import Out, setting_of
+from fivesentences.commands.arguments import Out
 from fivesentences.errors import InputError, need
+from fivesentences.retrieval.arguments import setting_of
 from fivesentences.storage import check_outputs
 
 

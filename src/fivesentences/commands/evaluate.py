@@ -2,82 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from fivesentences.commands.annotations import Annotations
-from fivesentences.commands.arguments import Resampling, numbers_of, setting_of
+from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.given_models import Model, ModelInputs
+from fivesentences.commands.given_models import Given, Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
-from fivesentences.evaluation.model_card import write_model_card
-from fivesentences.evaluation.protocols import ProtocolScorer, rescored
-from fivesentences.evaluation.result_files import subject_of
+from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
-from fivesentences.metrics.result import sums_of
-from fivesentences.retrieval import INFERENCE, Gallery
-from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
+from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.rescoring import Inference
 
-NOT_SETTINGS = ("direction", "image_of_caption", "out")  # of a method, which the command fills in
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
-
-
-@dataclass(frozen=True)
-class Inference:
-    """An inference method and its settings.
-
-    Attributes:
-        method: A name in ``INFERENCE``.
-        settings: All its options by name.
-    """
-
-    method: str = "naive"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, text: str | None) -> Inference:
-        """Parse METHOD[,NAME=VALUE...], such as ``csls,k=10``.
-
-        Raises:
-            InputError: If there is no such method or setting.
-        """
-        method, *given = (text or "naive").split(",")
-        if method not in INFERENCE:
-            raise InputError(f"it is '{method}'; a method is one of {', '.join(INFERENCE)}.", where="--inference")
-        parameters = list(inspect.signature(INFERENCE[method]).parameters.values())[1:]
-        settings = {one.name: one.default for one in parameters if one.name not in NOT_SETTINGS}
-        changes = dict(map(setting_of, given))
-        if strange := [name for name in changes if name not in settings]:
-            what = f"{method} has no setting '{strange[0]}'; its settings are: {', '.join(settings) or 'none'}."
-            raise InputError(what, where="--inference")
-        return cls(method, settings | changes)
-
-    @property
-    def directions(self) -> list[tuple[str, ...]]:
-        """Directions that are read from each matrix that the method makes."""
-        return [(side,) for side in DIRECTIONS] if self.method in PER_DIRECTION else [DIRECTIONS]
-
-    @property
-    def words(self) -> str:
-        """The method and its settings."""
-        return ", ".join([self.method, *(f"{name} = {value}" for name, value in self.settings.items() if value)])
-
-    def note(self, galleries: int) -> str:
-        """Return a sentence on how the similarity was read."""
-        words = f"Re-scored by {self.words}"
-        words += ", which looks at all queries at once" if self.method in TRANSDUCTIVE else ""
-        words += "; each direction is read from a matrix of its own" if self.method in PER_DIRECTION else ""
-        return words + ("; over the whole split, not within a gallery." if galleries > 1 else ".")
 
 
 @dataclass(frozen=True)
@@ -85,7 +33,7 @@ class Metrics:
     """Which numbers are reported, and how the similarity is read.
 
     Attributes:
-        inference: Re-score the similarity first: csls,k=10 or inverted_softmax,beta=30 or assignment.
+        inference: Re-score each gallery first: csls,k=10 or inverted_softmax,beta=30 or assignment.
         ks: Cut-offs: how many first items of a ranking count.
         ms: Semantic recall's m: size of its relevant set.
         everything: All variants: formulas, styles, weights, tie rules, hubs.
@@ -100,7 +48,7 @@ class Metrics:
         mean: Also score by the mean of all phi, as in ASP(A).
     """
 
-    inference: str | None = None
+    inference: str = "naive"
     ks: str = "1,5,10"
     ms: str = "1,2,3"
     everything: Annotated[bool, typer.Option("--all")] = False
@@ -150,7 +98,7 @@ def evaluate(
     comparing: Annotated[bool, typer.Option("--compare/--no-compare")] = True,
     against: str | None = None,
 ) -> None:
-    """Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.
+    """Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.
 
     A similarity has one row per image and one column per caption; larger is
     more similar, and equal scores are ordered by index, lower first. Embeddings
@@ -163,12 +111,14 @@ def evaluate(
     refused. --metric then needs no --captions.
 
     Several models of the same images and captions share a table, and are
-    compared by the tests of "fivesentences compare", with p after Holm's
-    correction.
+    compared by tests that are paired by query: an image and its captions are one
+    cluster, which is flipped or drawn together. FILE.parquet of --per-query adds
+    models that were scored before, on any machine; results of other images,
+    captions, splits, protocols or phi are refused.
 
     Args:
         models: Similarity [images, captions], .npy, .npz, .json, .csv or .pt; or IMAGES,TEXTS: embeddings [images, dim]
-            and [captions, dim]; or a folder of 'embed'; NAME=... gives it a name.
+            and [captions, dim]; or a folder of 'embed'; or .parquet of --per-query; NAME=... gives it a name.
         comparing: Test whether several models differ.
         against: Compare with this model alone; default: every pair.
 
@@ -182,27 +132,81 @@ def evaluate(
 
         fivesentences evaluate a.npy b.npy ours=img.npy,txt.npy --csv all.csv
 
-        fivesentences evaluate sims.npy --inference csls,k=10 --rescored csls.npy
+        fivesentences evaluate sims.npy --inference csls,k=10
 
-        fivesentences evaluate sims.npy --trec runs --per-query queries.csv
+        fivesentences evaluate sims.npy --trec runs --per-query queries.parquet
+
+        fivesentences evaluate sims.npy last_year.parquet --phi cider.npy
     """
-    options, inference, protocol = metrics.of_evaluator(), Inference.of(metrics.inference), annotations.protocol
     annotations.check()
-    if metrics.mean and len(inputs.phi or ()) + len(inputs.computed) < 2:
-        raise InputError("--mean averages several phi; give at least two.")
-    given = inputs.given(models, protocol)
-    names = [model.name for model in given.models]
-    compared = comparing and len(names) > 1
+    files = {text: Path(named(text)[1]) for text in models if Path(named(text)[1]).suffix == ".parquet"}
+    given = inputs.given([text for text in models if text not in files], annotations.protocol)
+    options = (inputs, annotations, metrics, exports)
+    if not given.models and options != (ModelInputs(), Annotations(), Metrics(), Exports()):
+        raise InputError("every model was scored before; leave out what says how models are scored.")
+    read = [*(("result", file) for file in files.values()), *(file for model in given.models for file in model.read)]
+    read += [*inputs.read, *annotations.read_files]
+    outputs.check(read, exports.files([model.name for model in given.models]))
+    stored = {text: read_queries(file, named(text)[0]) for text, file in files.items()}
+    to_score, found = iter(given.models), dict[str, Model | Result]()
+    in_order = (one for text in models for one in (stored[text] if text in stored else [next(to_score)]))
+    for one in in_order:
+        if one.name in found:
+            first, second = found[one.name].words, one.words
+            what = f"two models are called '{one.name}' ({first} and {second})"
+            raise InputError(what, cure=f"name them, such as A={first} B={second}")
+        found[one.name] = one
+    compared = comparing and len(found) > 1
     if against is not None and not compared:
         raise InputError("it says with which of several models the others are compared.", where="--against")
-    if against is not None and against not in names:
-        raise InputError(f"it is '{against}', which is none of the models: {', '.join(names)}.", where="--against")
-    if exports.model_card is not None:
-        need("huggingface_hub", "encoders", "--model-card")
-        if protocol is None or len(names) > 1:
-            raise InputError("--model-card is about one model on one data set; give one, and --dataset.")
-    read = [*(file for model in given.models for file in model.read), *inputs.read, *annotations.read_files]
-    outputs.check(read, exports.files(names, inference.directions, metrics.inference))
+    if against is not None and against not in found:
+        raise InputError(f"it is '{against}', which is none of the models: {', '.join(found)}.", where="--against")
+    notes: list[str] = []
+    if given.models:
+        scored, notes = _score(given, *options, keep_queries=compared, keep_subject=bool(stored))
+        found |= scored
+    results = [one for one in found.values() if isinstance(one, Result)]
+    reference = results[0]
+    for one in results if stored else ():
+        reference.check_like(one)
+        if how := one.evaluation.about.get("inference"):
+            notes.append(f"{one.name}: re-scored within each gallery by {how}.")
+    tested, evaluations = None, {one.name: one.evaluation for one in results}
+    if compared:
+        n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
+        with working(f"compare {len(found)} models", n_pairs) as advance:
+            how_tested = dataclasses.asdict(tests) | {"against": against, "progress": advance}
+            tested = compare_all(evaluations, reference.image_of_caption, **how_tested)
+    about = reference.evaluation.about | ({"scored": given.about} if given.about else {})
+    labels = {key: about[key] for key in GALLERY}
+    if len(found) == 1:
+        tidy = labelled(reference.evaluation.tidy(), {"file": about["similarity"], **labels})
+        outputs.write(sheets(reference.evaluation, notes), tidy, about | {"values": reference.evaluation.values}, read)
+        return
+    del about["similarity"]
+    tidy, content = tidy_of_models(evaluations, tested, labels), about | content_of_models(evaluations, tested)
+    outputs.write(model_sheets(evaluations, tested, against, notes), tidy, content, read)
+
+
+def _score(
+    given: Given,
+    inputs: ModelInputs,
+    annotations: Annotations,
+    metrics: Metrics,
+    exports: Exports,
+    *,
+    keep_queries: bool,
+    keep_subject: bool,
+) -> tuple[dict[str, Result], list[str]]:
+    """Score models, and write what `exports` asks for; one similarity at a time is in memory, and that of the first.
+
+    Returns:
+        The numbers of every model by its name, and sentences on the models.
+    """
+    inference, protocol = Inference.of(metrics.inference), annotations.protocol
+    options = metrics.of_evaluator()
+    if metrics.mean and len(inputs.phi or ()) + len(inputs.computed) < 2:
+        raise InputError("--mean averages several phi; give at least two.")
     with working(f"read {given.models[0].words}"):
         gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
     further, on_order = annotations.read(gallery, given.captions)
@@ -212,88 +216,34 @@ def evaluate(
             raise InputError("--mean adds a phi 'mean', and there is a phi of that name; rename it: --phi NAME=FILE.")
         notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
         gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
-    scorer = ProtocolScorer(gallery, annotations.dataset, **options, **further)
-    export = exports.writer(scorer, gallery, names, annotations)
-    queries = compared or exports.per_query is not None
-    results, more = score_models(scorer, given.models, gallery, inputs.transposed, queries, inference, export)
-    notes = list(dict.fromkeys([*notes, *more, *exports.notes]))
-    tested, first = None, results[names[0]]
-    if compared:
-        n_pairs = len(names) - 1 if against else len(names) * (len(names) - 1) // 2
-        with working(f"compare {len(names)} models", n_pairs) as advance:
-            tested = compare_all(
-                results, scorer.whole.image_of_caption,
-                against=against, resamples=tests.resamples, seed=tests.seed, progress=advance,
-            )  # fmt: skip
-    of_files = {model.words: results[model.name] for model in given.models}
-    exports.write_queries(of_files, subject_of(scorer.whole, first.about, given.about))
-    about = first.about | ({"scored": given.about} if given.about else {})
-    labels = {key: about[key] for key in GALLERY}
-    if exports.model_card is not None:
-        write_model_card(first, names[0], exports.model_card)
-    if len(names) == 1:
-        tidy = labelled(first.tidy(), {"file": about["similarity"], **labels})
-        outputs.write(sheets(first, notes), tidy, about | {"values": first.values}, read)
-        return
-    del about["similarity"]
-    tidy, content = tidy_of_models(results, tested, labels), about | content_of_models(results, tested)
-    outputs.write(model_sheets(results, tested, against, notes), tidy, content, read)
-
-
-def score_models(
-    scorer: ProtocolScorer,
-    models: Sequence[Model],
-    gallery: Gallery,
-    transposed: bool,
-    queries: bool,
-    inference: Inference | None = None,
-    export: Callable[[str, Gallery, Sequence[str]], None] | None = None,
-) -> tuple[dict[str, Evaluation], list[str]]:
-    """Score every model; one similarity at a time is in memory, and that of the first model.
-
-    Args:
-        scorer: Scores a gallery of the images and captions of all models.
-        models: The models.
-        gallery: The gallery of the first model.
-        transposed: True if the rows of similarities are captions.
-        queries: True to keep the values of all queries.
-        inference: How the similarity is read; default: as it is.
-        export: Called with the name of each model, its gallery as it was read, and the directions read from it.
-
-    Returns:
-        The numbers of every model by its name, and sentences on the models.
-    """
-    inference = inference or Inference()
+    scorer = ProtocolScorer(gallery, protocol, **options, **further)
+    export = exports.writer(scorer, inference, [model.name for model in given.models], annotations)
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
-        matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
+        matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed)
         similar = scorer.whole.with_similarity(matrix, model.matrix)
-        return similar, [*notes, *notes_on_constant_scores(similar)]
+        return similar, [*of_matrix, *notes_on_constant_scores(similar)]
 
-    notes: list[str] = []
-    results: dict[str, Evaluation] = {}
-    with working("check the models", len(models) - 1) as advance:  # before anything is computed
-        for model in models[1:]:
+    with working("check the models", len(given.models) - 1) as advance:  # before anything is computed
+        for model in given.models[1:]:
             notes += another(model)[1]
             advance()
+    evaluations: dict[str, Evaluation] = {}
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
-    for model in models:
-        if results:
+    queries = keep_queries or exports.per_query is not None
+    for model in given.models:
+        if evaluations:
             with working(f"read {model.words}"):
                 gallery = another(model)[0]
-        parts = []
-        with working(f"score {model.words}, {size}", len(scorer.parts) * len(inference.directions)) as advance:
-            for sides, read in rescored(gallery, inference.method, **inference.settings):
-                parts.append(scorer(read, queries=queries, progress=advance, directions=sides))
-                if export is not None:
-                    export(model.name, read, sides)
-        results[model.name] = first = parts[0]
-        for other in parts[1:]:  # the other direction, read from a matrix of its own
-            first.values += other.values
-            first.queries += other.queries
-            first.values += sums_of(first.values)
-        first.about["similarity"] = model.words
-        if inference.method != "naive":
-            first.about["inference"] = inference.words
-            notes.append(inference.note(len(scorer.parts)))
-    return results, notes
+        with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
+            evaluations[model.name] = scorer(gallery, inference=inference, queries=queries, progress=advance)
+        evaluations[model.name].about["similarity"] = model.words
+        export(model.name, gallery)
+    subject: dict[str, Any] = {}
+    if keep_subject or exports.per_query is not None:  # digests of phi take a while
+        subject = subject_of(scorer.whole, evaluations[model.name].about, given.about)
+    owner = scorer.whole.image_of_caption
+    results = {one.name: Result(one.name, one.words, evaluations[one.name], subject, owner) for one in given.models}
+    exports.write_queries({one.words: one.evaluation for one in results.values()}, subject)
+    notes += [inference.note] if inference.method != "naive" else []
+    return results, list(dict.fromkeys([*notes, *exports.notes]))

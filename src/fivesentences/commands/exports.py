@@ -1,4 +1,4 @@
-"""Files of `evaluate` beside its tables: values of every query, rankings in TREC's formats, re-scored matrices."""
+"""Files of `evaluate` beside its tables: values of every query, and rankings in TREC's formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -24,7 +23,8 @@ from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.storage import check_npy, replacing
+from fivesentences.retrieval.rescoring import Inference
+from fivesentences.storage import replacing
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -37,38 +37,24 @@ class Exports:
         per_query: Write every metric of every query, .csv or .parquet.
         trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
         trec_depth: Items of each ranking in these runs, or all.
-        trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
-        rescored: Write the similarity as --inference makes it, .npy.
-        model_card: Write the numbers as the header of a model card for Hugging Face's hub, such as README.md.
     """
 
     per_query: Path | None = None
     trec: Path | None = None
     trec_depth: str = "100"
-    trec_grades: bool = False
-    rescored: Path | None = None
-    model_card: Path | None = None
 
     @property
     def depth(self) -> int | None:
         """Items of each ranking; None for all."""
         return numbers_of(self.trec_depth, "--trec-depth", {"all": None})[0]  # type: ignore[no-any-return]
 
-    def files(
-        self, models: Sequence[str], directions: Sequence[Sequence[str]], inference: str | None
-    ) -> dict[str, Path | None]:
-        """Return what will be written, by the words that messages use.
-
-        Args:
-            models: Names of the models.
-            directions: Directions that are read from each matrix that the inference method makes.
-            inference: The inference method that was asked for.
+    def files(self, models: Sequence[str]) -> dict[str, Path | None]:
+        """Return what will be written for models of these names, by the words that messages use.
 
         Raises:
-            InputError: If a name has the wrong ending or is that of something else, or a matrix is asked for where
-                there is none or there are several.
+            InputError: If a name has the wrong ending or is that of something else.
         """
-        found: dict[str, Path | None] = {"--per-query": self.per_query, "--model-card": self.model_card}
+        found: dict[str, Path | None] = {"--per-query": self.per_query}
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
         if self.trec is not None:
@@ -77,32 +63,15 @@ class Exports:
                 raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
             runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in DIRECTIONS]
             found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
-        elif self.trec_grades:
-            raise InputError("--trec-grades grades the qrels of --trec; give --trec FOLDER too.")
-        if self.rescored is not None:
-            check_npy(self.rescored, "a similarity matrix")
-            if inference is None:
-                raise InputError("--rescored writes what --inference makes of the similarity; give --inference too.")
-            if len(models) > 1:
-                raise InputError(f"--rescored writes the matrix of one model, but there are {len(models)}.")
-            matrices = [self.matrix_file(sides) for sides in directions]
-            found |= {
-                "--rescored" if path == self.rescored else f"{path.name} of --rescored": path for path in matrices
-            }
         return found
 
-    def matrix_file(self, sides: Sequence[str]) -> Path:
-        """Return the file of a re-scored matrix: FILE.i2t.npy where it serves one direction only."""
-        assert self.rescored is not None
-        return self.rescored if len(sides) > 1 else self.rescored.with_suffix(f".{sides[0]}.npy")
-
     def writer(
-        self, scorer: ProtocolScorer, whole: Gallery, models: Sequence[str], annotations: Annotations
-    ) -> Callable[[str, Gallery, Sequence[str]], None]:
-        """Return a function of the name of a model, its gallery and directions, which writes its matrix and rankings.
+        self, scorer: ProtocolScorer, inference: Inference, models: Sequence[str], annotations: Annotations
+    ) -> Callable[[str, Gallery], None]:
+        """Return a function of the name of a model and its gallery, which writes its rankings.
 
-        The matrix is float32; the qrels are written with the rankings of the first model. Ids of images and captions
-        are those of files, or else i0, i1, ... and c0, c1, ...
+        The qrels are written with the rankings of the first model. Ids of images and captions are those of files, or
+        else i0, i1, ... and c0, c1, ...
 
         Raises:
             InputError: If a file of ids is missing or damaged, or its ids cannot stand in a run.
@@ -110,23 +79,19 @@ class Exports:
         ids: list[list[str]] = []
         if self.trec is not None:
             sides = (annotations.image_ids, "images"), (annotations.caption_ids, "captions")
-            for (file, of), number in zip(sides, whole.shape, strict=True):
+            for (file, of), number in zip(sides, scorer.whole.shape, strict=True):
                 ids.append(trec_ids(read_list(file, number, "ids", of), number, of[0], str(file)))
 
-        def write(model: str, gallery: Gallery, sides: Sequence[str]) -> None:
-            if self.rescored is not None:
-                with replacing(self.matrix_file(sides)) as temporary, temporary.open("wb") as file:
-                    np.save(file, np.asarray(gallery.similarity, dtype=np.float32))
+        def write(model: str, gallery: Gallery) -> None:
             if self.trec is None:
                 return
-            with working(f"write {self.trec}", len(sides) * len(scorer.parts)) as advance:
-                for side in (side for side in DIRECTIONS if side in sides):
+            with working(f"write {self.trec}", len(DIRECTIONS) * len(scorer.parts)) as advance:
+                for side in DIRECTIONS:
                     if model == models[0]:
-                        for phi in (None, *(whole.phis if self.trec_grades else ())):
-                            name = f"{side}.qrels" if phi is None else f"{side}.{phi}.qrels"
-                            write_qrels(self.trec / name, scorer, side, ids[0], ids[1], phi)
+                        write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
                     path = self.trec / f"{_prefixes(models)[model]}{side}.run"
-                    write_run(path, scorer, gallery, side, *ids, depth=self.depth, tag=model, progress=advance)
+                    how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
+                    write_run(path, scorer, gallery, side, *ids, **how, progress=advance)
 
         return write
 
@@ -150,7 +115,7 @@ class Exports:
 
         Args:
             results: Evaluations with the values of every query, by the names in the column ``file``.
-            subject: What was scored, which a parquet file keeps in its schema, for ``fivesentences leaderboard``.
+            subject: What was scored, which a parquet file keeps in its schema, for a later ``fivesentences evaluate``.
         """
         if self.per_query is None:
             return

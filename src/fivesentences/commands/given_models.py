@@ -53,7 +53,7 @@ class Given:
     """Models, and which captions and images are scored, as far as options and folders of embeddings say it.
 
     Attributes:
-        models: The models, each with a unique name.
+        models: The models.
         captions: File of the captions; None if unknown.
         image_of_caption: File with the image of each caption.
         notes: Sentences on the models and on what was scored.
@@ -103,19 +103,14 @@ class ModelInputs:
         wrote, and ``NAME=...`` names any of these.
 
         Raises:
-            InputError: If an argument is malformed, a name or a file is given twice, two models were embedded on other
-                captions, images or splits, the captions or their images are not those of the options, or the protocol
-                is about another data set or split.
+            InputError: If an argument is malformed, two models were embedded on other captions, images or splits, the
+                captions or their images are not those of the options, or the protocol is about another data set or
+                split.
         """
         models = [_model(one) for one in arguments]
         if self.transposed and any(model.text for model in models):
             what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
             raise InputError(what)
-        by_name: dict[str, Model] = {}
-        for model in models:
-            if (other := by_name.setdefault(model.name, model)) is not model:
-                what = f"two models are called '{model.name}' ({other.words} and {model.words})"
-                raise InputError(what, cure=f"name them, such as A={other.words} B={model.words}")
         folders = [model.folder for model in models if model.folder is not None]
         if not folders:
             return Given(models, self.captions, self.image_of_caption)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -137,16 +138,18 @@ def model_sheets(
         against: The model with which the others were compared; None for every pair.
         notes: Further sentences.
     """
-    names, first = list(models), next(iter(models.values()))
+    first = next(iter(models.values()))
     records = [] if tests is None else tests.to_dict("records")
     p_of = {(key_of(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
+    values = {name: {key_of(value): value for value in result.values} for name, result in models.items()}
     entries = []
-    for same in zip(*(result.values for result in models.values()), strict=True):
-        best = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
+    for key in dict.fromkeys(itertools.chain.from_iterable(values.values())):
+        same = {name: of_model[key] for name, of_model in values.items() if key in of_model}
+        best = best_of({name: value["value"] for name, value in same.items()}, key[0])
         reference = {against} if against else best
-        for name, value in zip(names, same, strict=True):
+        for name, value in same.items():
             text = _text(value)
-            p = [p_of.get((key_of(value), frozenset((name, other))), 1.0) for other in reference - {name}]
+            p = [p_of.get((key, frozenset((name, other))), 1.0) for other in reference - {name}]
             text += "*" if text and name not in reference and min(p, default=1.0) < ALPHA else ""
             entries.append((value, name, Best(text) if name in best else text))
     title, below = sized(f"{len(models)} models", first.about), [*notes_of(first)]
@@ -160,14 +163,14 @@ def model_sheets(
     return [*tables(entries, "model", title, below), *_comparisons(tests, records, notes)]
 
 
-def best_of(values: Sequence[float], metric: str) -> set[int]:
-    """Return which values are the best; none if no direction is better, or all are equal."""
+def best_of(values: Mapping[str, float], metric: str) -> set[str]:
+    """Return which models have the best value; none if no direction is better, or all are equal."""
     better = metric_of(metric).better
-    finite = [value for value in values if value == value]
+    finite = [value for value in values.values() if value == value]
     if better == "neither" or not finite:
         return set()
     best = max(finite) if better == "higher" else min(finite)
-    found = {at for at, value in enumerate(values) if value == best}
+    found = {name for name, value in values.items() if value == best}
     return set() if len(found) == len(values) else found
 
 
@@ -206,25 +209,44 @@ def tidy_of_models(
 
 
 def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], notes: Sequence[str]) -> list[Sheet]:
-    """Return differences, each with its adjusted p."""
+    """Return the differences: of one pair with their intervals and p, of several with p after Holm's correction."""
+    pairs, metrics, resamples = (tests.attrs[name] for name in ("pairs", "metrics", "resamples"))
+    below = [f"Bold: p < {ALPHA:g}. {tests.attrs['notes'][0]}", *notes]
+    if pairs == 1:
+        below[0] += f" p is not adjusted for {metrics} metrics."
+        return [_differences(records, tests.attrs["confidence"], below)]
     entries: list[tuple[Mapping[str, Any], str, str]] = []
     for row in records:
-        digits = metric_of(row["metric"]).decimals
-        text = f"{row['difference']:+.{digits}f} ({p_in_words(row['p_holm']).removeprefix('0')})"
+        text = f"{_signed(row, 'difference')} ({p_in_words(row['p_holm']).removeprefix('0')})"
         entries.append((row, f"{row['model']} - {row['against']}", Best(text) if row["p_holm"] < ALPHA else text))
-    pairs, metrics, flips = (tests.attrs[name] for name in ("pairs", "metrics", "resamples"))
-    corrected = f"with Holm's correction for the {pairs} pairs of models, not for" if pairs > 1 else "not adjusted for"
-    below = [
-        f"Differences, and p in brackets, {corrected} the {metrics} metrics; bold: p < {ALPHA:g}. --csv and --json "
-        "have intervals, p without correction, and p with Holm's correction for all "
-        f"{len(tests):,} tests (p_holm_all).",
-        f"Paired permutation tests, {flips:,} sign flips; {int(tests['clusters'].iloc[0]):,} "
-        "images, each with its captions, are the clusters.",
-        *notes,
+    below[:0] = [
+        f"Differences, and p in brackets, with Holm's correction for the {pairs} pairs of models, not for the "
+        f"{metrics} metrics. --csv and --json have intervals, p without correction, and p with Holm's correction for "
+        f"all {len(tests):,} tests (p_holm_all)."
     ]
-    if pairs / (flips + 1) >= ALPHA:
-        below.append(f"With {flips:,} sign flips no p of {pairs} pairs can be below {ALPHA:g}; raise --resamples.")
+    if pairs / (resamples + 1) >= ALPHA:
+        below.append(f"With {resamples:,} resamples no p of {pairs} pairs can be below {ALPHA:g}; raise --resamples.")
     return tables(entries, "difference", "", below)
+
+
+def _differences(records: Sequence[Mapping[Any, Any]], confidence: float, notes: Sequence[str]) -> Sheet:
+    """Return one row per metric of the only pair of models."""
+    several = len({row["formula"] for row in records if metric_of(row["metric"]).name in ("N@k", "SR@k")}) > 1
+    rows = []
+    for row in records:
+        stub = [row["direction"] or "both", *_stub(row, row["metric"], several)]
+        interval = f"{_signed(row, 'low')}, {_signed(row, 'high')}" if row["low"] == row["low"] else ""
+        cells = [_signed(row, "difference"), interval, p_in_words(row["p"])]
+        rows.append(([stub[1], stub[0], *stub[2:]], [Best(cell) if row["p"] < ALPHA else cell for cell in cells]))
+    headings = [STUB[0], "side", *STUB[1:]]
+    used = [at for at in range(len(headings)) if any(stub[at] for stub, _ in rows)]
+    columns = [("", f"{records[0]['model']} - {records[0]['against']}"), ("", f"{100 * confidence:g} % interval")]
+    lines = [[*(stub[at] for at in used), *cells] for stub, cells in rows]
+    return Sheet([headings[at] for at in used], [*columns, ("", "p")], lines, "", notes)
+
+
+def _signed(row: Mapping[Any, Any], column: str) -> str:
+    return f"{row[column]:+.{metric_of(row['metric']).decimals}f}"
 
 
 def p_in_words(p: float) -> str:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fivesentences.evaluation.batches import EmbeddingEvaluator
     from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
     from fivesentences.evaluation.comparing import compare
-    from fivesentences.evaluation.model_card import write_model_card
     from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts
     from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
     from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PROTOCOLS", "CaptionTable", "EmbeddingEvaluator", "coco_test_ids", "compare", "cxc_positives", "cxc_within",
     "eccv", "evaluate", "packaged_positives", "pair_wins", "read_caption_table", "read_contrasts",
-    "write_model_card",
 ]  # fmt: skip
 
 __getattr__ = lazily(
@@ -29,7 +27,6 @@ __getattr__ = lazily(
         "batches": "EmbeddingEvaluator",
         "caption_tables": "CaptionTable read_caption_table",
         "comparing": "compare",
-        "model_card": "write_model_card",
         "pairs": "cxc_within pair_wins read_contrasts",
         "positives": "coco_test_ids cxc_positives eccv packaged_positives",
         "protocols": "PROTOCOLS evaluate",

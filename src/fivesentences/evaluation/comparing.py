@@ -1,4 +1,4 @@
-"""Two models on the same test split: for every metric, does one differ from the other by more than chance?"""
+"""Models on the same test split: for every metric, does one differ from another by more than chance?"""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, 
 from fivesentences.metrics import Evaluation, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
 from fivesentences.metrics.frame import MetricFrame, stated_once
-from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
-from fivesentences.metrics.values import KEYS as ALL_KEYS
-from fivesentences.retrieval.arguments import checked_choices
+from fivesentences.metrics.result import GALLERY_COLUMNS, sentences
+from fivesentences.metrics.values import KEYS
 from fivesentences.retrieval.gallery import Similarity
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KEYS = ("metric", "direction", "phi", "formula", "ground_truth", "m")
-Key = tuple[Any, ...]
 NUMBERS_AT_ONCE = 30_000_000  # of the tests of several pairs, in memory at a time
+NOT_OF_TWO = ["model", "against", "p_holm", "p_holm_all"]
 
 
 def compare(
@@ -35,85 +33,53 @@ def compare(
     protocol: str | None = None,
     image_of_caption: ArrayLike | None = None,
     *,
-    ks: Sequence[int] = (1, 5, 10),
-    ms: Sequence[int] = (1,),
-    asp: bool = False,
-    asp_ties: Sequence[str] = ("index",),
-    sr_ground_truth: Sequence[str] = ("removed",),
+    inference: str = "naive",
     method: str = "permutation",
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
     progress: Callable[[], object] | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
-    """Test two models for every metric, paired by query.
-
-    An image and its captions, as queries of either direction, are one cluster: they are flipped or drawn together.
-    Rsum, which is not a mean over queries, is tested through each image's share of it. The p values are not adjusted
-    for the number of metrics.
+    """Test two models for every metric, paired by query, as ``compare_all`` does; p values are not adjusted.
 
     Args:
         a: ``[images, captions]`` similarity of one model, or a ``Gallery``.
         b: Similarity of the other model, for the same images and captions.
-        phis: As in ``evaluate``: adds N@k (released formula, ground truth kept and removed) and SR@k.
-        protocol: As in ``evaluate``; each fold is scored by itself.
+        phis: As in ``evaluate``.
+        protocol: As in ``evaluate``.
         image_of_caption: ``[captions]``; default equal image-major blocks.
-        ks: Cut-offs.
-        ms: Sizes of the relevant set of semantic recall.
-        asp: True to add ASP, which takes longest.
-        asp_ties: The rules for ties of ASP, of "index" and "average".
-        sr_ground_truth: Kinds of semantic recall to test: "kept", "removed" or both.
+        inference: How each gallery is read, as in ``evaluate``.
         method: Method of the test; this and the next arguments are those of ``metrics.comparison.paired_test``.
         resamples: Number of flips or draws.
         confidence: Confidence of the interval.
         seed: Seed of the resampling.
         progress: Called after each gallery and similarity.
+        options: Further arguments of ``ProtocolScorer``; ``asp_ties=()`` leaves out ASP, which takes longest.
 
     Returns:
-        One row per metric: metric, direction, phi, formula, ground_truth, m, a, b, difference (a - b), low, high, p,
-        n, clusters, and the columns ``metrics.result.GALLERY_COLUMNS``; ``frame.attrs`` holds these too, and method,
-        resamples, confidence and seed. Printed, what is the same in all rows stands below the table.
+        One row per metric: the keys of ``MetricValue``, a, b, difference (a - b), low, high, p, n, clusters, and the
+        columns ``metrics.result.GALLERY_COLUMNS``; ``frame.attrs`` holds these too, and method, resamples, confidence
+        and seed. Printed, what is the same in all rows stands below the table.
 
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
-    checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
-    scorer = ProtocolScorer(whole, protocol, ks=ks, ms=ms, asp_ties=asp_ties if asp else ())
-    found: list[dict[Key, list[NDArray[np.float64]]]] = [{}, {}]
-    for values, similarity in zip(found, (whole, whole.with_similarity(b, name="b")), strict=True):
-        clusters, sizes = [], []
-        for gallery, (images, _, evaluator) in zip(scorer.galleries(similarity), scorer.parts, strict=True):
-            sizes.append(gallery.shape)
-            clusters.append(images.start + np.concatenate([np.arange(gallery.n_images), gallery.image_of_caption]))
-            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images)
-            for key, row in rows.items():
-                named = dict(zip(ALL_KEYS, key, strict=True))
-                of = metric_of(named["metric"]).name
-                # True recall says the same as recall, and Nsum as N@k.
-                if of not in ("true R@k", "Nsum") and (of != "SR@k" or named["ground_truth"] in sr_ground_truth):
-                    values.setdefault(tuple(named[name] for name in KEYS), []).append(row)
-            if progress is not None:
-                progress()
-    keys = list(found[0])
-    rows_a, rows_b = (np.stack([np.concatenate(values[key]) for key in keys]) for values in found)
-    tests = paired_tests(rows_a, rows_b, method, np.concatenate(clusters), resamples, confidence, seed)
-    table = [
-        {**dict(zip(KEYS, key, strict=True)), **_tested(row_a, row_b, test)}
-        for key, row_a, row_b, test in zip(keys, rows_a, rows_b, tests, strict=True)
-    ]
-    about = about_of(whole.shape, sizes, *(() if chosen is None else (chosen.name, chosen.words)))
-    frame = MetricFrame(table).assign(**{column: about[column] for column in GALLERY_COLUMNS})
-    notes = [
-        *sentences(about),
-        f"Paired {method} test, {tests[0].resamples:,} {'sign flips' if method == 'permutation' else 'draws'}; "
-        f"{tests[0].clusters:,} images, each with its captions, are the clusters; low to high: {100 * confidence:g} % "
-        f"interval; p is not adjusted for {len(table)} metrics.",
-    ]
-    frame.attrs.update(about, method=method, resamples=tests[0].resamples, confidence=confidence, seed=seed)
-    frame.attrs.update(stated_once(notes, (*GALLERY_COLUMNS, "clusters")))
-    return frame
+    other = whole.with_similarity(b, name="b")
+    scorer = ProtocolScorer(whole, chosen, **options)
+    how: dict[str, Any] = {"inference": inference, "queries": True, "progress": progress}
+    models = {"a": scorer(whole, **how), "b": scorer(other, **how)}
+    frame = compare_all(
+        models, whole.image_of_caption, method=method, resamples=resamples, confidence=confidence, seed=seed
+    )
+    about = models["a"].about
+    notes = [*sentences(about), frame.attrs["notes"][0], f"p is not adjusted for {len(frame)} metrics."]
+    two = frame.drop(columns=NOT_OF_TWO).assign(**{column: about[column] for column in GALLERY_COLUMNS})
+    once = (*GALLERY_COLUMNS, "clusters", "style", "weighting", "discount")
+    two.attrs.update(about | stated_once(notes, once))
+    return two
 
 
 def compare_all(
@@ -121,24 +87,28 @@ def compare_all(
     image_of_caption: ArrayLike,
     *,
     against: str | None = None,
+    method: str = "permutation",
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
     progress: Callable[[], object] | None = None,
 ) -> pd.DataFrame:
-    """Test every two models for every metric, adjusted for the number of tests.
+    """Test every two models for every metric, paired by query, and adjust for the number of tests.
 
-    The tests are those of ``compare``. Holm's method adjusts p twice: ``p_holm`` for the pairs of models that are
-    compared by one metric, and ``p_holm_all`` for all pairs and metrics together.
+    An image and its captions, as queries of either direction, are one cluster: they are flipped or drawn together.
+    Sums over directions, which are not means over queries, are tested through each image's share of them. Holm's method
+    adjusts p twice: ``p_holm`` for the pairs of models that are compared by one metric, and ``p_holm_all`` for all
+    pairs and metrics together.
 
     Args:
         models: By name, evaluations of the same images and captions with the values of every query, as
-            ``ProtocolScorer`` returns them.
+            ``ProtocolScorer`` returns them; metrics that one of them lacks are not tested.
         image_of_caption: ``[captions]`` image index of each caption.
         against: The only model with which the others are compared; default every pair.
-        resamples: Number of sign flips.
+        method: Method of the test; this and the next arguments are those of ``metrics.comparison.paired_test``.
+        resamples: Number of flips or draws.
         confidence: Confidence of the interval.
-        seed: Seed of the flips.
+        seed: Seed of the resampling.
         progress: Called after each pair.
 
     Returns:
@@ -157,7 +127,7 @@ def compare_all(
     images, captions = first.scored["i2t"], first.scored["t2i"]
     owner = np.searchsorted(images, pairing[captions])  # of each image among those that are scored
     of_model = {name: _rows(one.queries, owner, len(images)) for name, one in models.items()}
-    keys = list(next(iter(of_model.values())))
+    keys = [key for key in next(iter(of_model.values())) if all(key in found for found in of_model.values())]
     rows = {name: np.stack([found[key] for key in keys]) for name, found in of_model.items()}
     clusters = np.concatenate([images, pairing[captions]])
     pairs = [(a, b) for a, b in itertools.combinations(models, 2) if against in (None, a, b)]
@@ -168,11 +138,11 @@ def compare_all(
     for start in range(0, len(pairs), at_once):
         some = pairs[start : start + at_once]
         of_a, of_b = (np.concatenate([rows[pair[side]] for pair in some]) for side in (0, 1))
-        tests = iter(paired_tests(of_a, of_b, "permutation", clusters, resamples, confidence, seed))
+        tests = iter(paired_tests(of_a, of_b, method, clusters, resamples, confidence, seed))
         for a, b in some:
             for at, key in enumerate(keys):
                 test = next(tests)
-                about = {**dict(zip(ALL_KEYS, key, strict=True)), "model": a, "against": b}
+                about = {**dict(zip(KEYS, key, strict=True)), "model": a, "against": b}
                 table.append({**about, **_tested(rows[a][at], rows[b][at], test), "at": at})
             if progress is not None:
                 progress()
@@ -182,12 +152,13 @@ def compare_all(
     frame.insert(after_p + 1, "p_holm_all", holm(frame["p"].to_numpy()))
     of = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of models"
     notes = [
-        f"Paired permutation tests, {test.resamples:,} sign flips; {test.clusters:,} images, each with its captions, "
-        f"are the clusters; low to high: {100 * confidence:g} % interval.",
+        f"Paired {method} tests, {test.resamples:,} {'sign flips' if method == 'permutation' else 'draws'}; "
+        f"{test.clusters:,} images, each with its captions, are the clusters; low to high: {100 * confidence:g} % "
+        "interval.",
         f"p_holm: Holm's correction for the {of} of each metric; p_holm_all: for all {len(table):,} tests, {of} by "
         f"{len(keys)} metrics.",
     ]
-    frame.attrs.update(method="permutation", resamples=test.resamples, confidence=confidence, seed=seed)
+    frame.attrs.update(method=method, resamples=test.resamples, confidence=confidence, seed=seed)
     frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
     return frame.drop(columns="at")
 
@@ -203,19 +174,19 @@ def _tested(row_a: NDArray[np.float64], row_b: NDArray[np.float64], test: Paired
 
 def _rows(
     of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int
-) -> dict[Key, NDArray[np.float64]]:
-    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere.
+) -> dict[tuple[Any, ...], NDArray[np.float64]]:
+    """Return ``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere.
 
     Sums over directions come last, as each image's share of them.
     """
     n_captions = len(pairing)
-    rows: dict[Key, NDArray[np.float64]] = {}
-    shares: dict[Key, NDArray[np.float64]] = {}
+    rows: dict[tuple[Any, ...], NDArray[np.float64]] = {}
+    shares: dict[tuple[Any, ...], NDArray[np.float64]] = {}
     for query in of_queries:
         values = query["values"]
         row = np.full(n_images + n_captions, np.nan)
         row[slice(None, n_images) if query["direction"] == "i2t" else slice(n_images, None)] = values
-        key = tuple(query[name] for name in ALL_KEYS)  # type: ignore[literal-required]
+        key = tuple(query[name] for name in KEYS)  # type: ignore[literal-required]
         rows[key] = row
         if (of_sum := metric_of(query["metric"]).sum) and np.isfinite(values).all():
             per_image = values

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
-from fivesentences.metrics.result import about_of
-from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.metrics.evaluator import Visit
+from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
-from fivesentences.retrieval.rescoring import PER_DIRECTION, rescore
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
+from fivesentences.retrieval.rescoring import Inference
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,12 @@ class Protocol:
         """Images and captions of the whole split."""
         return self.images, self.captions
 
+    def parts(self, n_images: int) -> list[slice]:
+        """Return the images of each gallery of a matrix of so many images."""
+        if self.gallery == n_images:
+            return [slice(0, n_images)]
+        return [slice(fold * self.gallery, (fold + 1) * self.gallery) for fold in range(self.folds)]
+
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
@@ -90,13 +93,6 @@ def protocol_named(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise InputError(f"is {name!r}; it is one of {', '.join(PROTOCOLS)}.", where=Argument("protocol"))
     return PROTOCOLS[name]
-
-
-def parts_of(protocol: Protocol | None, n_images: int) -> list[slice]:
-    """Return the images of each gallery of a split; without a protocol, one gallery has all of them."""
-    if protocol is None or protocol.gallery == n_images:
-        return [slice(0, n_images)]
-    return [slice(fold * protocol.gallery, (fold + 1) * protocol.gallery) for fold in range(protocol.folds)]
 
 
 def checked_gallery(
@@ -124,6 +120,7 @@ def evaluate(
     image_of_caption: ArrayLike | None = None,
     *,
     ideal_pool: str = "gallery",
+    inference: str | Inference = "naive",
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -134,9 +131,9 @@ def evaluate(
         print(result)
         result.value("R@1", "i2t")
 
-    Where there are several galleries, each is scored by itself and every number, including medians and sums, is the
-    mean over them, as in the released evaluations. A phi is cut with the similarity; its document frequencies stay
-    those of the captions that it was made of.
+    Where there are several galleries, each is re-scored and scored by itself and every number, including medians and
+    sums, is the mean over them, as in the released evaluations. A phi is cut with the similarity; its document
+    frequencies stay those of the captions that it was made of.
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; an array, a memory map or a torch tensor. Or a
@@ -147,6 +144,7 @@ def evaluate(
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
+        inference: How each gallery is read, such as "csls" or "csls,k=5"; see ``retrieval.rescoring``.
         progress: Called after each gallery.
         options: Further arguments of ``ProtocolScorer``: ``labels``, ``categories``, ``caption_categories`` and
             ``positives``; and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
@@ -156,7 +154,8 @@ def evaluate(
     """
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=ideal_pool == "given_rows")
-    return ProtocolScorer(whole, protocol, ideal_pool=ideal_pool, **options)(whole, progress=progress)
+    scorer = ProtocolScorer(whole, chosen, ideal_pool=ideal_pool, **options)
+    return scorer(whole, inference=inference, progress=progress)
 
 
 class ProtocolScorer:
@@ -166,7 +165,7 @@ class ProtocolScorer:
 
     Args:
         whole: Images, captions and phi matrices; its similarity is not read.
-        protocol: Name in ``PROTOCOLS``; default: the whole matrix is one gallery.
+        protocol: A protocol, or its name in ``PROTOCOLS``; default: the whole matrix is one gallery.
         ideal_pool: "gallery" or "given_rows".
         labels: ``[images, classes]`` 0/1, for PMRP.
         categories: ``[images]``, for mAP and R-precision.
@@ -181,7 +180,7 @@ class ProtocolScorer:
     def __init__(
         self,
         whole: Gallery,
-        protocol: str | None = None,
+        protocol: Protocol | str | None = None,
         *,
         ideal_pool: str = "gallery",
         labels: ArrayLike | None = None,
@@ -190,12 +189,12 @@ class ProtocolScorer:
         positives: Mapping[str, Positives] | None = None,
         **options: Any,
     ):
-        self.protocol = None if protocol is None else protocol_named(protocol)
+        self.protocol = chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         # Nothing but the shape is asked of it.
         self.whole = replace(whole, similarity=np.broadcast_to(np.float32(0), whole.shape))
-        parts = parts_of(self.protocol, whole.n_images)
-        if positives and parts != [slice(0, whole.n_images)]:
-            raise InputError(f"positives are defined for the whole gallery; protocol {protocol} scores parts of it.")
+        parts = [slice(0, whole.n_images)] if chosen is None else chosen.parts(whole.n_images)
+        if positives and chosen is not None and parts != [slice(0, whole.n_images)]:
+            raise InputError(f"positives are defined for the whole gallery; {chosen.name} scores parts of it.")
         of_images = {"labels": labels, "categories": categories}
         checked = {name: _checked(name, values, whole.n_images, "image") for name, values in of_images.items()}
         of_captions = _checked("caption_categories", caption_categories, whole.n_captions, "caption")
@@ -213,33 +212,36 @@ class ProtocolScorer:
         self,
         similarity: Similarity,
         *,
+        inference: str | Inference = "naive",
         queries: bool = False,
         progress: Callable[[], object] | None = None,
-        directions: Sequence[str] = DIRECTIONS,
+        visit: Visit | None = None,
     ) -> Evaluation:
         """Compute every number of a similarity.
 
         Args:
             similarity: ``[images, captions]`` of the same images and captions.
+            inference: How each gallery is read, see ``evaluate``.
             queries: True to return the values of every query too.
             progress: Called after each gallery.
-            directions: Directions to report; sums need both.
+            visit: Called with each gallery as it is read, and the directions that are read from it.
 
         Raises:
-            InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
+            InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
-        found, sizes = [], []
+        found, how = [], Inference.of(inference)
         for gallery, (_, _, evaluator) in zip(self.galleries(similarity), self.parts, strict=True):
-            found.append((evaluator.with_queries if queries else evaluator)(gallery, directions))
-            sizes.append(gallery.shape)
+            found.append(evaluator.with_queries(gallery, inference=how, visit=visit))
             if progress is not None:
                 progress()
         named = () if self.protocol is None else (self.protocol.name, self.protocol.words)
-        about = {**about_of(self.whole.shape, sizes, *named), "phis": list(self.whole.phis)}
+        sizes = [(one.about["images"], one.about["captions"]) for one in found]
+        about = {**about_of(self.whole.shape, sizes, *named), "phis": list(self.whole.phis), **how.about}
         joined: list[Any] = []  # of the queries of all galleries, those of the first gallery first
-        for same in zip(*(one.queries for one in found), strict=True):
+        for same in zip(*(one.queries if queries else () for one in found), strict=True):
             joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
-        return Evaluation(averaged([one.values for one in found]), about, joined, self.scored if queries else {})
+        values = averaged([[value for value in one.values if value["direction"]] for one in found])
+        return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
         """Yield the galleries that the protocol scores, one after the other."""
@@ -249,7 +251,8 @@ class ProtocolScorer:
             if at not in self._galleries:
                 part = self.whole.part(images, self._every_row)
                 self._galleries[at] = replace(part, similarity=np.broadcast_to(np.float32(0), part.shape))
-            yield replace(self._galleries[at], similarity=similarity.similarity[images][:, captions])
+            matrix = similarity.similarity[images][:, captions]
+            yield replace(self._galleries[at], similarity=matrix, name=similarity.name)
 
     @property
     def scored(self) -> dict[str, NDArray[np.int64]]:
@@ -277,17 +280,3 @@ def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> list[MetricValue]
     for mean, same in zip(found, zip(*of_galleries, strict=True), strict=True):
         mean["value"] = float(np.mean([value["value"] for value in same]))
     return found
-
-
-def rescored(gallery: Gallery, method: str, **options: Any) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:
-    """Yield similarities as an inference method reads them, each with the directions that are read from it.
-
-    The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
-    """
-    if method == "naive":
-        yield DIRECTIONS, gallery
-    elif method in PER_DIRECTION:
-        for direction in DIRECTIONS:
-            yield (direction,), gallery.with_similarity(rescore(gallery, method, direction, **options))
-    else:
-        yield DIRECTIONS, gallery.with_similarity(rescore(gallery, method, **options))

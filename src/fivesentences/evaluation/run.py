@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
-from fivesentences.evaluation.protocols import averaged, rescored
+from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
 from fivesentences.evaluation.tidy import contributions, frame_of_run, read_recorded, write_per_image
-from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
+from fivesentences.metrics import TIE_RULE, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
 from fivesentences.retrieval import hubness
+from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
@@ -67,16 +68,10 @@ class RunEvaluator:
     def __init__(
         self, phis: Mapping[str, ArrayLike], image_of_caption: ArrayLike | None = None, labels: ArrayLike | None = None
     ):
-        main, *others = phis
-        options: dict[str, Any] = {"ks": CUTOFFS, "asp_ties": ASP_TIES, "formulas": ("released", "paper")}
-        self._of_main = Evaluator(
-            {main: phis[main]}, ms=RELEVANT, styles=("recall", "vse_recall"), hubness=True, labels=labels, **options
-        )
-        self._of_others = Evaluator({name: phis[name] for name in others}, ms=(), **options) if others else None
-        self._main, self._image_of_caption = main, image_of_caption
-        self._phis, self._labels = dict(phis), labels
-        self._of_folds: dict[tuple[int, int], RunEvaluator] = {}
+        self._phis, self._image_of_caption, self._labels = dict(phis), image_of_caption, labels
+        self._main = next(iter(phis))
         self._gallery: Gallery | None = None
+        self._scorers: dict[tuple[int, int], list[ProtocolScorer]] = {}
 
     def __call__(
         self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
@@ -91,63 +86,63 @@ class RunEvaluator:
         Returns:
             Every number, with the sums over directions; by inference method and direction how many items are the
             nearest of no query, of one, of two ...; and ``[images]`` contributions to Rsum and Nsum of the similarity
-            as it is, None if it is not read as it is.
+            as it is, None if it is not read as it is. Folds have no counts of hubs and no contributions of images.
 
         Raises:
-            InputError: If shapes disagree, a value is not finite, or an inference method is unknown.
+            InputError: If shapes disagree, a value is not finite, an inference method is unknown, or there are fewer
+                images than folds.
         """
         if self._gallery is None:
-            gallery = self._gallery = Gallery.of(similarity, self._image_of_caption, name=name)
+            gallery = self._gallery = Gallery.of(similarity, self._image_of_caption, self._phis, name=name)
         else:
             gallery = self._gallery.with_similarity(similarity, name)
         values: list[RunValue] = []
         hubs: Hubs = {}
         per_image = None
+
+        def count_hubs(read: Gallery, directions: Sequence[Direction]) -> None:
+            for direction in directions:
+                hubs.setdefault(method, {})[direction] = np.bincount(hubness(read, direction).counts).tolist()
+
         for reading in inferences:
             method, folds, read_folds = method_and_folds(reading)
-            if folds > 1:
-                values += self._in_folds(gallery, method, folds, read_folds, reading)
-                continue
-            for directions, read in rescored(gallery, method):
-                if method == "naive":
-                    found = self._of_main.with_queries(read, directions)
-                    per_image = contributions(found.queries, gallery.image_of_caption, self._main)
-                else:
-                    found = self._of_main(read, directions)
-                values += _of_directions(found.values, method)
-                for direction in directions:
-                    hubs.setdefault(method, {})[direction] = np.bincount(hubness(read, direction).counts).tolist()
-            if method == "naive" and self._of_others is not None:
-                of_others = self._of_others(gallery).values
-                values += [value for value in _of_directions(of_others, method) if value["phi"]]
-        # Sums come last: those of two directions may come from two matrices.
+            whole, naive = folds == 1, method == "naive"
+            of_main, *of_others = self._scorers_of(gallery, folds, read_folds)
+            found = of_main(gallery, inference=method, queries=whole and naive, visit=count_hubs if whole else None)
+            numbers = [value for value in found.values if value["direction"]]
+            for scorer in of_others if naive else ():
+                numbers += [value for value in scorer(gallery).values if value["phi"] and value["direction"]]
+            values += [RunValue(**value, inference=reading) for value in numbers]
+            if whole and naive:
+                per_image = contributions(found.queries, gallery.image_of_caption, self._main)
+        # Sums of all readings come last.
         reported = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
         return reported, hubs, per_image
 
-    def _in_folds(self, gallery: Gallery, method: str, folds: int, first: int, reading: str) -> list[RunValue]:
-        """Average every number over the ``first`` of some folds, without counts of hubs and contributions of images.
+    def _scorers_of(self, gallery: Gallery, folds: int, first: int) -> list[ProtocolScorer]:
+        """Return what scores by the main phi and, if there are any, by the others, the ``first`` of some folds.
 
         Raises:
             InputError: If there are fewer images than folds.
         """
-        if gallery.n_images < folds:
-            raise InputError(f"{gallery.name} has {gallery.n_images} images, which are no {folds} folds.")
-        of_folds, size = [], gallery.n_images // folds  # a remainder is in none
-        for number in range(first):
-            images = slice(number * size, (number + 1) * size)
-            part = gallery.part(images)
-            if (folds, number) not in self._of_folds:  # what depends on phi alone is computed once for all runs
-                phis = gallery.with_phis(self._phis).part(images).phis
-                labels = None if self._labels is None else np.asarray(self._labels)[images]
-                self._of_folds[folds, number] = RunEvaluator(phis, part.image_of_caption, labels)
-            values, *_ = self._of_folds[folds, number](np.asarray(part.similarity), [method], part.name)
-            of_folds.append([value for value in values if value["direction"]])
-        return [RunValue(**{**value, "inference": reading}) for value in averaged(of_folds)]
-
-
-def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
-    """Return numbers of an inference method, without the sums over directions."""
-    return [RunValue(**value, inference=method) for value in values if value["direction"]]
+        if (folds, first) not in self._scorers:
+            if gallery.n_images < folds:
+                raise InputError(f"{gallery.name} has {gallery.n_images} images, which are not {folds} folds.")
+            size = gallery.n_images // folds  # a remainder is in none
+            cut = Protocol(f"{folds} folds", *gallery.shape, size, first, f"mean of {first} of {folds} folds")
+            options: dict[str, Any] = {"ks": CUTOFFS, "asp_ties": ASP_TIES, "formulas": ("released", "paper")}
+            of_main: dict[str, Any] = {
+                "ms": RELEVANT,
+                "styles": ("recall", "vse_recall"),
+                "hubness": True,
+                "labels": self._labels,
+            }
+            others = {name: phi for name, phi in gallery.phis.items() if name != self._main}
+            main = replace(gallery, phis={self._main: gallery.phis[self._main]})
+            self._scorers[folds, first] = [ProtocolScorer(main, cut, **of_main, **options)]
+            if others:
+                self._scorers[folds, first].append(ProtocolScorer(replace(gallery, phis=others), cut, ms=(), **options))
+        return self._scorers[folds, first]
 
 
 def evaluate_runs(

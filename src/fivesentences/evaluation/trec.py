@@ -20,13 +20,13 @@ from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Similarity
+from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
 DEPTH = 100
-GRADES = 1000  # of the largest phi
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32
 
 
@@ -63,6 +63,7 @@ def write_run(
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
     *,
+    inference: Inference | str = "naive",
     depth: int | None = DEPTH,
     tag: str = "fivesentences",
     progress: Callable[[], object] | None = None,
@@ -76,6 +77,7 @@ def write_run(
         direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
+        inference: How each gallery is read.
         depth: Number of items of each ranking; None for all.
         tag: The name of the run in its last column; spaces become ``_``.
         progress: Called after each gallery.
@@ -83,12 +85,14 @@ def write_run(
     Raises:
         InputError: If the similarity does not fit, or the file cannot be written.
     """
+    how = Inference.of(inference)
     word = re.sub(r"\s+", "_", tag.strip()) or "run"
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for (images, captions), gallery in zip(_indices(scorer), scorer.galleries(similarity), strict=True):
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
-            for part, scores in blocks_of_queries(gallery.similarity, direction):
+            ((_, read),) = how.read(gallery, [direction])
+            for part, scores in blocks_of_queries(read.similarity, direction):
                 order = best_first(scores, min(depth or len(items), len(items)))
                 written = strictly_decreasing(np.take_along_axis(scores, order, axis=1))
                 for at, row, values in zip(range(part.start, part.stop), order.tolist(), written.tolist(), strict=True):
@@ -107,37 +111,27 @@ def write_qrels(
     direction: Direction,
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
-    phi: str | None = None,
 ) -> None:
-    """Write which items of its gallery are each query's own, or their phi, for every query that the protocol scores.
-
-    Grades of TREC are whole numbers, so a pair's phi is written in ``GRADES`` parts of the largest phi of the matrix,
-    and a pair of grade 0 not at all. nDCG with linear gains is ours but for this rounding.
+    """Write which items of its gallery are each query's own, for every query that the protocol scores.
 
     Args:
         path: The file.
-        scorer: Images, captions and protocol, and phi matrices.
+        scorer: Images, captions and protocol.
         direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
-        phi: Name of a matrix, whose values are written; None: own items have grade 1.
 
     Raises:
         InputError: If the file cannot be written.
     """
     owner = scorer.whole.image_of_caption
-    matrix = None if phi is None else np.asarray(scorer.whole.phis[phi])
-    largest = 0.0 if matrix is None else float(matrix.max())
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for images, captions in _indices(scorer):
-            if matrix is None:
-                grades = (owner[captions][:, None] == images).astype(int)
-            else:
-                grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest else 0)).astype(int)
+            own = owner[captions][:, None] == images
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
-            for query, row in zip(queries, grades.T if direction == "i2t" else grades, strict=True):
-                file.writelines(f"{query} 0 {items[item]} {row[item]}\n" for item in np.flatnonzero(row))
+            for query, row in zip(queries, own.T if direction == "i2t" else own, strict=True):
+                file.writelines(f"{query} 0 {items[item]} 1\n" for item in np.flatnonzero(row))
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,9 +33,11 @@ from fivesentences.retrieval.arguments import (
     checked_cutoffs,
     checked_direction,
 )
-from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
+from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity, name_of
 from fivesentences.retrieval.hubness import hubness_of_ranking
+from fivesentences.retrieval.rescoring import Inference
 
+Visit = Callable[[Gallery, Sequence[Direction]], None]
 RECALL_ONLY = ("CxC",)  # positives of which nobody reports R-precision or mAP@R
 
 
@@ -126,45 +128,59 @@ class Evaluator:
         self._positives = _checked_positives(positives)
         self._known: _Known | None = None
 
-    def __call__(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> Evaluation:
-        """Every number of ``similarity``.
+    def __call__(
+        self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS, inference: str | Inference = "naive"
+    ) -> Evaluation:
+        """Compute every number of ``similarity``.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; a memory map or a
                 torch tensor, on any device, too. Or a ``Gallery``, whose pairing counts, and whose phi matrices do if
                 the evaluator was given none.
             directions: Which of "i2t" and "t2i" to report; sums need both.
+            inference: How the similarity is read, such as "csls" or "csls,k=5"; see ``retrieval.rescoring``.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
-                direction.
+                direction or inference method.
         """
-        return replace(self.with_queries(similarity, directions), queries=[], scored={})
+        return replace(self.with_queries(similarity, directions, inference), queries=[], scored={})
 
     def per_query(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> list[QueryValues]:
-        """The values of every query, which ``paired_test`` compares.
+        """Compute the values of every query, which ``paired_test`` compares.
 
         Sums over directions, medians and statistics of hubs have no value per query and are left out. Arguments and
         errors as in a call.
         """
         return self.with_queries(similarity, directions).queries
 
-    def with_queries(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> Evaluation:
-        """Every number, as by a call, and in ``queries`` the values of every query; the gallery is ranked once.
+    def with_queries(
+        self,
+        similarity: Similarity,
+        directions: Sequence[str] = DIRECTIONS,
+        inference: str | Inference = "naive",
+        visit: Visit | None = None,
+    ) -> Evaluation:
+        """Compute every number, as a call does, and in ``queries`` the values of every query.
 
-        Arguments and errors as in a call.
+        Arguments and errors as in a call; ``visit`` is called with the gallery as it is read, and the directions that
+        are read from it.
         """
         if isinstance(directions, str) or not len(directions):
             raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
-        sides = [checked_direction(direction) for direction in directions]
+        wanted, how = [checked_direction(direction) for direction in directions], Inference.of(inference)
         matrix, known = self._use(similarity)
-        numbers = [number for side in sides for number in self._numbers(matrix, known, side)]
+        numbers: list[_Number] = []
+        for sides, gallery in how.read(Gallery(matrix, known.pairing, name=name_of(similarity)), wanted):
+            if visit is not None:
+                visit(gallery, sides)
+            numbers += (number for side in sides for number in self._numbers(gallery.similarity, known, side))
         values: list[MetricValue] = [{**number.key, "value": number.value} for number in numbers]
-        if set(directions) == set(DIRECTIONS):
+        if set(wanted) == set(DIRECTIONS):
             values += sums_of(values)
         queries: list[QueryValues] = [{**one.key, "values": one.queries} for one in numbers if one.queries is not None]
-        scored = {str(side): np.arange(known.shape[side == "t2i"]) for side in sides}
-        about = {**about_of(known.shape, [known.shape]), "phis": list(known.phis)}
+        scored = {str(side): np.arange(known.shape[side == "t2i"]) for side in wanted}
+        about = {**about_of(known.shape, [known.shape]), "phis": list(known.phis), **how.about}
         return Evaluation(values, about, queries, scored)
 
     def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:

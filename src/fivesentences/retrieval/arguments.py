@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,3 +99,11 @@ def checked_labels(clusters: ArrayLike, n: int, what: str) -> NDArray[np.int64]:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise InputError("clusters holds a value that is not finite; every one needs a cluster.")
     return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def setting_of(text: str) -> tuple[str, Any]:
+    """Split ``NAME=VALUE``; a value that is not JSON is text, and without an equals sign the name is empty."""
+    name, equals, value = text.partition("=")
+    with contextlib.suppress(ValueError, RecursionError):  # not JSON, or beyond what its reader takes
+        return name, json.loads(value)
+    return name if equals else "", value

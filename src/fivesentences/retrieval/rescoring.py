@@ -6,18 +6,19 @@ Inverted softmax and CSLS are known as similarity normalisation.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
-from fivesentences.retrieval.arguments import checked_choice, checked_direction
+from fivesentences.errors import Argument, InputError
+from fivesentences.retrieval.arguments import DIRECTIONS, Direction, checked_choice, checked_direction, setting_of
 from fivesentences.retrieval.assignment import assignment
 from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
 from fivesentences.retrieval.csls import csls
-from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
+from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity, name_of
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
 
 
@@ -44,7 +45,7 @@ INFERENCE: dict[str, Callable[..., NDArray[np.floating]]] = {
 }
 #: Methods whose result serves one direction only; the others' serves both.
 PER_DIRECTION = ("inverted_softmax",)
-OF_ALL = ("similarity", "direction", "out")  # parameters that are no options
+OF_ALL = ("similarity", "direction", "out")  # parameters that are not options
 #: Methods that read all queries of the test set, so that no query could be answered alone.
 TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")
 
@@ -78,3 +79,67 @@ def rescore(
     if method in PER_DIRECTION:
         options["direction"] = side
     return INFERENCE[method](similarity, out=out, **options)
+
+
+@dataclass(frozen=True)
+class Inference:
+    """An inference method and its settings.
+
+    Attributes:
+        method: A name in ``INFERENCE``.
+        settings: All its options by name.
+    """
+
+    method: str = "naive"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, inference: str | Inference) -> Inference:
+        """Parse METHOD[,NAME=VALUE...], such as ``csls,k=10``.
+
+        Raises:
+            InputError: If there is no such method or setting.
+        """
+        if isinstance(inference, Inference):
+            return inference
+        method, *given = inference.split(",")
+        checked_choice("inference", method, tuple(INFERENCE))
+        parameters = list(inspect.signature(INFERENCE[method]).parameters.values())
+        # The pairing of the gallery says how many captions an image has.
+        settings = {one.name: one.default for one in parameters if one.name not in (*OF_ALL, "image_of_caption")}
+        changes = dict(map(setting_of, given))
+        if strange := [name for name in changes if name not in settings]:
+            what = f"has no setting '{strange[0]}' of {method}; its settings are: {', '.join(settings) or 'none'}."
+            raise InputError(what, where=Argument("inference"))
+        return cls(method, settings | changes)
+
+    @property
+    def words(self) -> str:
+        """The method and its settings."""
+        return ", ".join([self.method, *(f"{name} = {value}" for name, value in self.settings.items() if value)])
+
+    @property
+    def about(self) -> dict[str, str]:
+        """The entry ``inference`` of a description of numbers, unless the similarity is read as it is."""
+        return {} if self.method == "naive" else {"inference": self.words}
+
+    @property
+    def note(self) -> str:
+        """A sentence on how the similarity is read."""
+        words = f"Re-scored within each gallery by {self.words}"
+        words += ", which looks at all queries at once" if self.method in TRANSDUCTIVE else ""
+        return words + ("; each direction is read from a matrix of its own." if self.method in PER_DIRECTION else ".")
+
+    def read(
+        self, gallery: Gallery, directions: Sequence[Direction] = DIRECTIONS
+    ) -> Iterator[tuple[list[Direction], Gallery]]:
+        """Yield the re-scored gallery with the directions that are read from it.
+
+        The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
+        """
+        apart = self.method in PER_DIRECTION
+        for sides in [[side] for side in directions] if apart else [list(directions)]:
+            if self.method == "naive":
+                yield sides, gallery
+            else:
+                yield sides, replace(gallery, similarity=rescore(gallery, self.method, sides[0], **self.settings))

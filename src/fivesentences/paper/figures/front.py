@@ -1,4 +1,4 @@
-"""Two metrics against each other: what a loss trades, with the Pareto front, and models of a leaderboard."""
+"""Two metrics against each other: what a loss trades, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "epochs", "f
 COLUMNS += ["begins_at", "x_metric", "x", "x_low", "x_high", "y_metric", "y", "y_low", "y_high", "seeds", "on_front"]
 REFERENCE = "#3A3A3A"  # the colour of losses that belong to no family
 SMALLEST, LARGEST, TEXT = 3.6, 6.6, 7  # points: of marks by weight, of texts
-MODELS = ["model", "phi", "ground_truth", "recall", "recall_low", "recall_high", "ncs", "ncs_low", "ncs_high", "tested"]
-SIZE, ON_A_BAR = 5.0, 15  # points of a model's mark, and places along its bars that a name should not hide
 
 
 def front_figure(spec: FrontFigure, context: Context, frame: pd.DataFrame) -> Drawing:
@@ -198,71 +196,3 @@ def _draw_legend(canvas: Figure, data: pd.DataFrame, looks: Mapping[str, Mapping
             samples[str(variant)] = look | (hollow if "markerfacecolor" in looks[losses.iloc[0]] else {})
     samples["Pareto front"] = {"color": SOFT, "linewidth": 0.7, "drawstyle": "steps"}
     legend(canvas, samples)
-
-
-def leaderboard_drawing(tidy: pd.DataFrame, first: str) -> Drawing:
-    """Rsum against Nsum, one panel per phi and way of counting ground truth, with paired intervals of differences.
-
-    Args:
-        tidy: One row per model and number: model, metric ("Rsum", "Nsum"), phi, ground_truth, value, against, low, high
-            (of the difference from ``against``), tested.
-        first: The model with which the others were compared, if any was.
-    """
-    reference = next((name for name in tidy["against"] if name), first)
-    recall = tidy[tidy["metric"] == "Rsum"].set_index("model")
-    ncs = tidy[(tidy["metric"] == "Nsum") & tidy["model"].isin(recall.index)]
-    lines = []
-    for row in ncs.to_dict("records"):
-        same = ncs[ncs[["phi", "ground_truth"]].eq([row["phi"], row["ground_truth"]]).all(axis=1)]
-        base, own = same.set_index("model")["value"].get(reference, np.nan), recall.loc[row["model"]]
-        # An interval of a difference is drawn where the reference stands, so that its line tells whether it is chance.
-        across = recall["value"].get(reference, np.nan) + own[["low", "high"]].to_numpy(dtype=float)
-        along = base + np.array([row["low"], row["high"]], dtype=float)
-        about = (row["model"], row["phi"], row["ground_truth"])
-        lines.append((*about, own["value"], *across, row["value"], *along, row["tested"]))
-    data = pd.DataFrame(lines, columns=MODELS)
-    notes = [f"Bars: 95% intervals of the difference from '{reference}', drawn from where it stands (dotted lines)."]
-    if not data["tested"].all():
-        notes.append("Hollow marks: models whose values of every query are not known, so that nothing is tested.")
-    return Drawing(data, notes, lambda canvas: _draw_models(canvas, data, reference))
-
-
-def _draw_models(canvas: Figure, data: pd.DataFrame, reference: str) -> None:
-    names = unique(data["model"])
-    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
-    shown = [panel for _, panel in data.groupby(["phi", "ground_truth"], sort=False)]
-    found = panels(canvas, len(shown), min(2, len(shown)), 3.4)
-    for panel, points in zip(found, shown, strict=True):
-        title = f"{points['phi'].iloc[0]}, own items {points['ground_truth'].iloc[0]}"
-        panel.set(title=title, xlabel="Rsum", ylabel="sum of NCS")
-        for line in points.to_dict("records"):
-            colour = colours[line["model"]]
-            bars: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.6, "zorder": 2}
-            if not np.isnan(line["ncs_low"]):
-                panel.hlines(line["ncs"], line["recall_low"], line["recall_high"], **bars)
-                panel.vlines(line["recall"], line["ncs_low"], line["ncs_high"], **bars)
-            face = colour if line["tested"] else "white"
-            panel.plot(line["recall"], line["ncs"], "o", color=colour, markersize=SIZE, zorder=4, markerfacecolor=face)
-            if line["model"] == reference:
-                dotted: dict[str, Any] = {"color": SOFT, "linewidth": 0.7, "linestyle": ":", "zorder": 1}
-                panel.axvline(line["recall"], **dotted)
-                panel.axhline(line["ncs"], **dotted)
-        panel.margins(0.16)
-        panel.grid(True, axis="x")
-    canvas.draw_without_rendering()
-    for panel, points in zip(found, shown, strict=True):
-        marks = points[["recall", "ncs"]].to_numpy(dtype=float)
-        places, models = np.concatenate([marks, *_on_bars(points)]), points["model"].tolist()
-        radii = np.where(np.arange(len(places)) < len(marks), SIZE / 144, 0.02)
-        name_points(panel, places, models, [colours[name] for name in models], radii.tolist(), TEXT)
-
-
-def _on_bars(points: pd.DataFrame) -> list[np.ndarray]:
-    """``[places, 2]`` some places on every bar."""
-    found = []
-    for line in points.dropna(subset=["ncs_low", "recall_low"]).to_dict("records"):
-        across = np.linspace(line["recall_low"], line["recall_high"], ON_A_BAR)
-        along = np.linspace(line["ncs_low"], line["ncs_high"], ON_A_BAR)
-        found += [np.column_stack([across, np.full(ON_A_BAR, line["ncs"])])]
-        found += [np.column_stack([np.full(ON_A_BAR, line["recall"]), along])]
-    return found

@@ -1,0 +1,103 @@
+"""Four ways to score a matrix: the command, the workflow, and two classes of the library agree on every number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fivesentences import EmbeddingEvaluator
+from fivesentences.errors import InputError
+from fivesentences.evaluation import PROTOCOLS
+from fivesentences.evaluation.protocols import Protocol
+from fivesentences.evaluation.run import RunEvaluator
+from fivesentences.metrics import Evaluator
+from fivesentences.metrics.values import KEYS
+from fivesentences.retrieval import INFERENCE, cosine_similarity
+
+SIZES = {"equal": [5] * 12, "unequal": [1, 4, 2, 7, 3, 3, 2, 5, 1, 6, 4, 2]}
+NAME = "coco-1k-5fold"  # which the command accepts, here with other sizes
+OPTIONS = {
+    "ms": (1, 2, 3, 4, 5), "formulas": ("released", "paper"), "styles": ("recall", "vse_recall"),
+    "weightings": ("hard", "soft"), "discounts": (None, "log"), "asp_ties": ("index", "average"), "hubness": True,
+}  # fmt: skip
+
+
+def by_key(values):
+    return {tuple(value[key] for key in KEYS): value["value"] for value in values}
+
+
+def slow_recall(similarity, owner, folds, side, k):
+    """R@k after CSLS with ten neighbours, by definition: within each fold, one query at a time."""
+    of_folds = []
+    for images in np.array_split(np.arange(len(similarity)), folds):
+        captions = np.flatnonzero(np.isin(owner, images))
+        scores = similarity[np.ix_(images, captions)].astype(float)
+        near = [[np.mean(sorted(row)[-10:]) for row in matrix] for matrix in (scores, scores.T)]
+        corrected = 2 * scores - np.array(near[0])[:, None] - np.array(near[1])
+        own = owner[captions] == images[:, None]
+        corrected, own = (corrected, own) if side == "i2t" else (corrected.T, own.T)
+        hits = [own[query, np.argsort(-row, kind="stable")[:k]].any() for query, row in enumerate(corrected)]
+        of_folds.append(100 * np.mean(hits))
+    return np.mean(of_folds)
+
+
+@pytest.mark.parametrize("method", INFERENCE)
+@pytest.mark.parametrize("folds", [1, 3])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_every_number_is_the_same_by_four_doors(run, tmp_path, monkeypatch, sizes, folds, method):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(folds)
+    owner = rng.permutation(np.repeat(np.arange(12), sizes))
+    images = rng.normal(size=(12, 6)).astype(np.float32)
+    captions = (images[owner] + 1.5 * rng.normal(size=(len(owner), 6))).astype(np.float32)
+    similarity, phi = cosine_similarity(images, captions), rng.gamma(0.4, 0.3, (len(owner), 12))
+    np.save("sims.npy", similarity)
+    np.save("mine.npy", phi)
+    np.savetxt("owner.txt", owner, fmt="%d")
+    monkeypatch.setitem(PROTOCOLS, NAME, Protocol(NAME, 12, len(owner), 4, 3, "three folds"))
+    protocol = NAME if folds > 1 else None
+
+    # The command.
+    words = f"--phi mine.npy --image-of-caption owner.txt --inference {method} --all --ms 1,2,3,4,5 --json o.json"
+    said = run("evaluate", "sims.npy", *words.split(), *(["--dataset", NAME] if protocol else []))
+    assert said.code == 0, said.err
+    found = json.loads(Path("o.json").read_text())
+    assert ("Re-scored within each gallery" in said.out) == ("inference" in found) == (method != "naive")
+    of_command = by_key(found["values"])
+
+    # Embeddings that come in batches.
+    batches = EmbeddingEvaluator({"mine": phi}, protocol, inference=method, **OPTIONS)
+    batches.update(images, captions[:9], owner[:9])
+    batches.update(None, captions[9:], owner[9:])
+    assert by_key(batches.compute().values) == of_command
+
+    # The library's evaluator, which knows one gallery.
+    of_folds = []
+    for some in np.array_split(np.arange(12), folds):
+        own = np.flatnonzero(np.isin(owner, some))
+        evaluator = Evaluator({"mine": phi[np.ix_(own, some)]}, owner[own] - some[0], **OPTIONS)
+        of_folds.append(by_key(evaluator(similarity[np.ix_(some, own)], inference=method).values))
+    means = {key: np.mean([one[key] for one in of_folds]) for key in of_folds[0]}
+    assert means == pytest.approx(of_command, abs=1e-10)  # a sum of means is rounded otherwise than a mean of sums
+
+    # The workflow, which reports a part of them.
+    reading = method if folds == 1 else f"{method}, {folds} folds"
+    values, hubs, _ = RunEvaluator({"mine": phi}, owner)(similarity, [reading])
+    of_workflow = by_key(values)
+    assert len(of_workflow) > 150 and of_workflow.items() <= of_command.items()
+    assert {value["inference"] for value in values} == {reading} and bool(hubs) == (folds == 1)
+
+    if method == "csls":
+        for side in ("i2t", "t2i"):
+            for k in (1, 5, 10):
+                wanted = slow_recall(similarity, owner, folds, side, k)
+                assert of_command[(f"R@{k}", side, "", "", 0, "", "", "", "")] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("inference", "named"), [("csls,beta=3", "beta"), ("bogus", "bogus"), ("csls,k=x", "'x'")])
+def test_a_method_or_setting_that_does_not_exist_is_named(inference, named):
+    with pytest.raises(InputError, match=named):
+        Evaluator()(np.eye(4), inference=inference)
