@@ -147,8 +147,8 @@ def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
-    with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders and tests/features
-    fetched = {"fetch_network", "fetch_encoder", "fetch_parser"}
+    with_weights = {"detect_regions"}  # see tests/features
+    fetched = {"fetch_network", "fetch_parser"}
     asked = {*count(jobs_of(BROAD)), *count(jobs_of(BROAD, "latex"))}
     asked |= {*count(jobs_of(MICRO)), *count(jobs_of(MICRO, "semantics"))}
     files = "".join(path.read_text() for path in (CONFIG.parent / "workflow" / "rules").glob("*.smk"))

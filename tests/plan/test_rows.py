@@ -120,7 +120,7 @@ def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(mak
     assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
     assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
     plan = plan_named("demo")
-    assert set(plan.inferences) == {*plan.all_runs, *plan.all_ensembles, *plan.all_encoded}
+    assert set(plan.inferences) == {*plan.all_runs, *plan.all_ensembles}
 
 
 def with_training(scale: Scale, **settings) -> Scale:

@@ -6,7 +6,7 @@
 rule evaluate:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        # Records of training, or similarities of ensembles and encoders, which have none.
+        # Records of training, or similarities of ensembles, which have none.
         made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
         labels=labels,

@@ -107,8 +107,7 @@ class RowSpec(SettingSpec, PublishedRow):
     inference, folds.
     """
 
-    loss: Name | list[Name] | None = None
-    """Null only for encoders, which are not trained."""
+    loss: Name | list[Name]
     inference: Inference | list[Inference] = "naive"
     """How a run's similarity is read."""
     folds: ReadFolds | list[ReadFolds | None] | None = None
@@ -342,12 +341,10 @@ class Exhibit(Strict):
 
     Attributes:
         reads: The numbers that it is made from.
-        takes_encoders: Whether its rows may be of encoders, which are not trained here.
         shows_photographs: Whether it shows photographs of a dataset.
     """
 
     reads: ClassVar[Source]
-    takes_encoders: ClassVar[bool] = False
     shows_photographs: ClassVar[bool] = False
 
     name: Name
@@ -423,7 +420,6 @@ class RunTable(TableSpec):
     """Rows x metrics of runs, and the published values that they are compared with."""
 
     reads: ClassVar[Source] = "runs"
-    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["runs"]
     rows: list[RowSpec] = Field(min_length=1)
@@ -737,15 +733,11 @@ class FrontFigure(RunsFigure):
 class HubnessFigure(RunsFigure):
     """How often items are the nearest of a query: one panel per loss and one line per inference method."""
 
-    takes_encoders: ClassVar[bool] = True
-
     kind: Literal["hubness"]
 
 
 class SemanticRecallFigure(RunsFigure):
     """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
-
-    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["semantic_recall_over_m"]
     k: int = Field(default=5, ge=1)
@@ -759,7 +751,6 @@ class RetrievalsFigure(RunsFigure):
     """
 
     reads: ClassVar[Source] = "retrievals"
-    takes_encoders: ClassVar[bool] = True
     shows_photographs: ClassVar[bool] = True
 
     kind: Literal["retrievals"]
@@ -874,7 +865,6 @@ class GallerySpec(Exhibit):
     """
 
     reads: ClassVar[Source] = "disagreements"
-    takes_encoders: ClassVar[bool] = True
     shows_photographs: ClassVar[bool] = True
 
     name: Name = "gallery"

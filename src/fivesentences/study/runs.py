@@ -1,4 +1,4 @@
-"""Runs, ensembles and encoders: complete settings, the folder that follows from them, and readings of a similarity."""
+"""Runs and ensembles: complete settings, the folder that follows from them, and readings of a similarity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from fivesentences.config.types import (
     Strict,
 )
 from fivesentences.documents import read_yaml
-from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
@@ -168,53 +167,20 @@ class EnsembleRun(Strict):
         return self
 
 
-Trained = RunSpec | EnsembleRun
-
-
-class EncodedRun(Strict):
-    """An encoder of a study and the dataset whose test split it embeds."""
-
-    dataset: Name
-    model: Name
-    encoder: EncoderSpec
-
-    @property
-    def name(self) -> str:
-        """Folder of its similarity below ``results/training``, and what records call it."""
-        return self.named(self.dataset, self.model)
-
-    @property
-    def seed(self) -> int:
-        """0: nothing about it is drawn."""
-        return 0
-
-    @staticmethod
-    def named(dataset: str, model: str) -> str:
-        """Such a folder."""
-        return f"{dataset}/{model},encoder"
-
-
-Scored = Trained | EncodedRun
+Scored = RunSpec | EnsembleRun
 
 
 def members_of(run: Scored) -> list[RunSpec]:
-    """The runs to be trained: a run itself, the members of an ensemble, or none for an encoder."""
-    match run:
-        case EnsembleRun():
-            return run.members
-        case EncodedRun():
-            return []
-    return [run]
+    """Return the runs to be trained: a run itself, or the members of an ensemble."""
+    return run.members if isinstance(run, EnsembleRun) else [run]
 
 
 def read_scored(content: dict[str, Any], where: str) -> Scored:
-    """A run, an ensemble or an encoder from its ``model_dump``.
+    """Read a run or an ensemble from its ``model_dump``.
 
     Raises:
         InputError: If a key or value is wrong.
     """
-    if "encoder" in content:
-        return check(EncodedRun, content, where)
     return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
 
 
