@@ -122,7 +122,7 @@ def labels(wildcards):
 
 
 def part_of_training(wildcards):
-    """The training captions that a name such as fraction=0.1 selects."""
+    """Return the training captions that a name such as fraction=0.1 selects."""
     return PLAN.training_part(wildcards.dataset, wildcards.captions)
 
 

@@ -229,7 +229,7 @@ rule measure_margins:
     params:
         sets=lambda wildcards: PLAN.captions_with_margins(wildcards.dataset),
         runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
-        settings=SCALE.training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
+        batch_size=SCALE.training.batch_size,
     message:
         "Measure what the margins of training captions of {wildcards.dataset} are made of"
     script:

@@ -160,7 +160,7 @@ class Plan:
     ):
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
-        mirror = scale.mirror or os.environ.get("FIVESENTENCES_MIRROR")
+        mirror = os.environ.get("FIVESENTENCES_MIRROR")
         self.mirror = Path(mirror) if mirror else None  # a folder that holds downloads already
         self.scales = {one.scale: one for one in (scale, scale.complete)}
         made = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.made_at(scale)}
@@ -470,18 +470,15 @@ class Plan:
         hint = did_you_mean(model, [*known, *PACKAGED])
         raise InputError(f"'{model}' is no model of captions", where="sentence_encoders", cure=hint or "add it there")
 
-    def training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
-        """What ``corpus.training_part`` needs to take the training captions that ``places.captions_of`` calls so.
-
-        It is the same at every scale: the seed is that of a drawn fraction, and 0 where runs of all seeds share it.
+    def training_part(self, dataset: str, captions: str) -> tuple[float, int | None]:
+        """Return what ``corpus.training_part`` needs to take the captions that ``places.captions_of`` calls so.
 
         Raises:
             InputError: If no run of the dataset trains on them.
         """
         for spec in self.all_runs.values():
             if spec.dataset == dataset and captions_of(spec) == captions:
-                drawn = spec.training.draw == "seeded" and spec.fraction < 1
-                return spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed if drawn else 0
+                return spec.fraction, spec.captions_per_image
         raise InputError(f"no run of this scale is trained on {captions} of '{dataset}'; name captions that one is.")
 
     # --- training and evaluation ----------------------------------------------------------------------------
@@ -587,7 +584,7 @@ class Plan:
         pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
         if len(pair) < 2 or pair[0].dataset is None:
             return None
-        options = self.figures[figure].model_dump(include={"k", "directions", "queries"})
+        options = self.figures[figure].model_dump(include={"k", "queries"})
         runs, phis = [row.runs[0].name for row in pair], [self.scale.evaluation_phi]
         return Retrievals(figure.partition("/")[0], pair[0].dataset, runs, phis, options)
 
@@ -613,8 +610,7 @@ class Plan:
             if one.a.dataset == dataset and one.is_made
         ]
         phis = dict.fromkeys([self.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.matrices)])
-        options = spec.model_dump(include={"k", "queries", "at_random", "seed"})
-        options["contrasts"] = [list(pair) for pair in dict.fromkeys(pairs)]
+        options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)]}
         return Retrievals(study, dataset, list(runs), list(phis), options)
 
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
@@ -649,8 +645,8 @@ class Plan:
         return list(found.values())
 
     def _matrices_of_margins(self, dataset: str, fraction: float, loss: LossSpec) -> dict[str, Path]:
-        """Matrices of phi that margins of captions alone are made from; of a drawn fraction those of the seed 0."""
-        return self.places.phi_matrices(dataset, loss, part_of(fraction, draw=self.scale.training.draw))
+        """Return the matrices of phi that margins of captions alone are made from."""
+        return self.places.phi_matrices(dataset, loss, part_of(fraction))
 
     def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
         """Runs of a scale, or of its complete form, whose adaptive margins a table or figure shows, each once."""

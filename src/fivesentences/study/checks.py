@@ -36,7 +36,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "keep": _CELL | {"model": "model or ensemble"},
     "categories.roles": "role of documents",
     "categories.methods": "method",
-    "categories.other_seeds": {"method": "method", "division": "division"},
+    "categories.other_seeds": {"method": "method"},
     "categories.documents.*.divisions": "division",
 }
 

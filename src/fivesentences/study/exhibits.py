@@ -92,8 +92,6 @@ class SettingSpec(Strict):
     """Only the first so many captions of each training image; null: all."""
     epochs: Count | list[Count] | None = None
     """Of training; null: as the scale says."""
-    one_caption_per_image: bool | list[bool] | None = None
-    """Whether no batch holds two captions of an image; null: as the scale says."""
 
 
 SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
@@ -103,8 +101,7 @@ AXES = (*SETTINGS, "loss", "inference", "folds")
 class RowSpec(SettingSpec, PublishedRow):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
-    inference, folds.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, loss, inference, folds.
     """
 
     loss: Name | list[Name]
@@ -123,14 +120,13 @@ class OtherSide(Strict):
     fraction: Fraction | None = None
     captions_per_image: CaptionsPerImage | None = None
     epochs: Count | None = None
-    one_caption_per_image: bool | None = None
 
 
 class ContrastSpec(SettingSpec):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, a. What they
-    say holds for both sides, except where ``against`` says otherwise of the second.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, a. What they say holds for both
+    sides, except where ``against`` says otherwise of the second.
     """
 
     a: Name | list[Name]
@@ -741,7 +737,6 @@ class SemanticRecallFigure(RunsFigure):
 
     kind: Literal["semantic_recall_over_m"]
     k: int = Field(default=5, ge=1)
-    formula: Variant = "released"
 
 
 class RetrievalsFigure(RunsFigure):
@@ -755,7 +750,6 @@ class RetrievalsFigure(RunsFigure):
 
     kind: Literal["retrievals"]
     k: int = Field(default=5, ge=1, le=10)
-    directions: list[Direction] = Field(default=["i2t", "t2i"], min_length=1)
     queries: int = Field(default=1, ge=1, le=5)
     """Of each direction and outcome (found by both, by neither)."""
 
@@ -876,14 +870,6 @@ class GallerySpec(Exhibit):
     has photographs."""
     contrasts: list[ContrastSpec] = Field(default=[])
     """Two of them each, such as a loss and its control, whose largest differences are shown."""
-    k: int = Field(default=5, ge=1, le=10)
-    """How many items are shown, and the k of recall and NCS."""
-    queries: int = Field(default=6, ge=0, le=50)
-    """Of each direction by each criterion."""
-    at_random: int = Field(default=12, ge=0, le=200)
-    """Queries of each direction that are drawn at random."""
-    seed: int = Field(default=0, ge=0)
-    """Of that draw."""
 
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> Self:

@@ -67,7 +67,6 @@ class Row:
     captions_per_image: int | None = None
     features: str | None = None
     epochs: int | None = None
-    one_caption_per_image: bool | None = None
     folds: int | str | None = None
 
     @property
@@ -285,22 +284,19 @@ def _runs(row: Row, study: Study, scale: Scale) -> tuple[Scored, ...]:
 def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale) -> tuple[RunSpec, ...]:
     model = _model(study, name)
     settings = scale.training.model_dump(include=set(Hyperparameters.model_fields))
-    widths, layout, options = dict(scale.training.widths), model.layout, dict[str, Any]()
+    widths, options = dict(scale.training.widths), dict[str, Any]()
     cell = ({name, model.name}, row.loss, row.fraction, row.captions_per_image)
     for exception in scale.training.exceptions:
         if exception.holds(cell, dataset, study.name):
             settings |= exception.settings
             widths |= settings.pop("widths", {})
             options |= settings.pop("options", {})
-            layout = settings.pop("features", layout)
     seeds = scale.seeds
     for other in scale.other_seeds:
-        if other.applies(cell, row.epochs, row.one_caption_per_image):
+        if other.applies(cell, row.epochs):
             seeds = other.seeds
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
-    if row.one_caption_per_image is not None:
-        settings["one_caption_per_image"] = row.one_caption_per_image
-    grid = scale.grid_features if layout == "grid" else None
+    grid = scale.grid_features if model.layout == "grid" else None
     features = scale.further_features[row.features] if row.features is not None else grid or scale.features
     assert features is not None  # a scale with roles has features
     run = RunSpec(
@@ -396,5 +392,5 @@ def _subspace_row(
         words=data.words,
         training=categories.training,
     )
-    seeds = categories.seeds_of(name, division)
+    seeds = categories.seeds_of(name)
     return replace(row, runs=tuple(run.model_copy(update={"seed": seed}) for seed in seeds))

@@ -57,8 +57,7 @@ class RunSpec(Strict):
         features = f"@{self.features.stem}" if self.features_named else ""
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
-        batches = ",one_caption_per_image" if self.training.one_caption_per_image else ""
-        part = f"fraction={self.fraction:g}{captions}{epochs}{batches}"
+        part = f"fraction={self.fraction:g}{captions}{epochs}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     def as_recorded(self, recorded: Any) -> dict[str, Any]:

@@ -170,12 +170,9 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     return [f"{made}; the target “complete” makes the others too ({' · '.join(models)})."] if models else []
 
 
-def training_in_words(epochs: int | None, one_caption_per_image: bool | None) -> list[str]:
-    """Word the training of a row beside its captions: ``60 epochs``, ``one caption per image in a batch``."""
-    words = [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
-    if one_caption_per_image is not None:
-        words.append("one caption per image in a batch" if one_caption_per_image else "any captions in a batch")
-    return words
+def training_in_words(epochs: int | None) -> list[str]:
+    """Word the training of a row beside its captions: ``60 epochs``."""
+    return [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
 
 
 def _part_in_words(row: Row) -> str:
@@ -184,7 +181,7 @@ def _part_in_words(row: Row) -> str:
     if row.captions_per_image is not None:
         captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
         part = captions if row.fraction == 1 else f"{part} with {captions}"
-    return ", ".join([part, *training_in_words(row.epochs, row.one_caption_per_image)])
+    return ", ".join([part, *training_in_words(row.epochs)])
 
 
 def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
