@@ -28,7 +28,6 @@ from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.metrics import metrics_table
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
-from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
@@ -70,9 +69,7 @@ MODEL_WORDS = """\
 A row of a study names a model, or a variant of one: `models: {scan_i2t: {name: scan, direction: i2t}}`. Options that a
 variant states show in the name of its runs (`scan,direction=i2t`). Widths are set by a scale, as in
 `training: {widths: {embedding: 256}}`, and do not show. In Python,
-`build_model("scan", image_dim=2048, vocabulary_size=8000, direction="i2t", embedding=256)` takes both. `encoder` is a
-model that was trained elsewhere, `models: {clip: {encoder: open_clip:ViT-B-32/openai}}`; its rows have neither loss nor
-fraction."""
+`build_model("scan", image_dim=2048, vocabulary_size=8000, direction="i2t", embedding=256)` takes both."""
 LOSS_WORDS = """\
 A loss of a study is a sum: `{triplet: hardest, margin: 0.2, sam: {temperature: 10, negatives: random}}`. Tables call it
 by its settings, unless the study has a label for it."""
@@ -89,7 +86,7 @@ def options_page() -> str:
     """Every model, loss, method and loader with its options, their defaults and values."""
     terms = LossSpec.optional_terms()
     parts = [OPTIONS, f"## Models\n\n{MODEL_WORDS}\n"]
-    parts += [_block(name, kind) for name, kind in (MODELS | {"encoder": EncoderSpec}).items()]
+    parts += [_block(name, kind) for name, kind in MODELS.items()]
     parts += [f"## Losses\n\n{LOSS_WORDS}\n"]
     parts += [_block("triplet", LossSpec, [one for one in LossSpec.model_fields if one not in terms], TripletLoss)]
     parts += [_block(name, kind) for name, kind in terms.items()]

@@ -34,17 +34,8 @@ def test_first_takes_the_first_captions_with_the_released_truncation_and_may_cut
     assert part.caption_ids == corpus(n_images).caption_ids[:n_captions]
 
 
-def test_seeded_draws_whole_images_in_file_order_and_depends_on_the_seed_only():
-    one, again, other = (take_fraction(corpus(40), 0.26, draw="seeded", seed=seed) for seed in (3, 3, 4))
-    assert one.n_images == 10 and one.n_captions == 50
-    drawn = one.images["image_id"].tolist()
-    assert drawn == sorted(drawn, key=corpus(40).images["image_id"].tolist().index)
-    assert one.images.equals(again.images) and not one.images.equals(other.images)
-
-
-@pytest.mark.parametrize("draw", ["first", "seeded"])
-def test_the_whole_is_the_whole(draw):
-    pd.testing.assert_frame_equal(take_fraction(corpus(7), 1.0, draw=draw).table, corpus(7).table)
+def test_the_whole_is_the_whole():
+    pd.testing.assert_frame_equal(take_fraction(corpus(7), 1.0).table, corpus(7).table)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +64,3 @@ def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
 
 def test_a_run_takes_its_fraction_first_and_then_captions_of_each_image():
     assert training_part(corpus(10), 0.5, 1).caption_ids == ["0#0", "1#0", "2#0", "3#0", "4#0"]
-    drawn = training_part(corpus(10), 0.5, 2, "seeded", 3)
-    assert drawn.images.equals(take_fraction(corpus(10), 0.5, "seeded", 3).images) and drawn.n_captions == 10

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import load_flickr8k
 from fivesentences.evaluation.margins import (
     CaptionSet,
@@ -88,8 +87,7 @@ def test_the_audits_numbers_are_met(mirror, tmp_path):
     ten, three = (LossSpec(sam=SemanticAdaptiveMargin(temperature=temperature)) for temperature in (10, 3))
     corpus.write(tmp_path / "corpus.parquet")
     sets = [CaptionSet(fraction, loss) for fraction in AUDIT for loss in (ten, three)]
-    settings = Hyperparameters(batch_size=128)
-    measure_margins(tmp_path / "corpus.parquet", sets, [], tmp_path / "m.json", settings=settings)
+    measure_margins(tmp_path / "corpus.parquet", sets, [], tmp_path / "m.json", batch_size=128)
     found = {(one["fraction"], one["loss"]): one for one in read_margins(tmp_path / "m.json")["sets"]}
     for fraction, (positive, spread, negative, below, margin, sd, alone, at_cap) in AUDIT.items():
         ours, at_three = found[fraction, ten.folder], found[fraction, three.folder]

@@ -51,9 +51,9 @@ Line = tuple[str, str, str]  # file, key, value
 
 
 def lines_of_plan(plan: Plan) -> Iterator[Line]:
-    """Every run, ensemble, encoder and method of a scale, with its job, readings and settings."""
+    """Yield every run, ensemble and method of a scale, with its job, readings and settings."""
     default = {*plan.evaluated_at(plan.scale.scale), *plan.subspaces.runs}
-    scored = plan.all_runs | plan.all_ensembles | plan.all_encoded
+    scored = plan.all_runs | plan.all_ensembles
     jobs = {name: plan.job_of(name).name for name in scored}
     jobs |= {name: plan.subspaces.jobs_of([name])[0] for name in plan.subspaces.all_runs}
     for name, spec in (scored | plan.subspaces.all_runs).items():

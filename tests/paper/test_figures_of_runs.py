@@ -109,14 +109,10 @@ def test_one_seed_has_a_mean_without_an_interval_and_the_notes_say_so(build, mak
 @pytest.mark.slow
 def test_each_model_has_its_panels_and_lines_are_named_by_what_tells_them_apart(build, make_scale):
     rows = [*ROWS, {"role": "flickr30k", "fraction": 0.1, "model": "cvse", "epochs": [15, 30], "loss": "hardest"}]
-    rows.append(ROWS[0] | {"one_caption_per_image": True, "loss": "all"})
     drawing = build("toy/f", make_scale(keep=None), study=curves_of(rows=rows, relative_to="hardest"))
     of_model = drawing.data.groupby("model")["label"].unique()
-    together = "all negatives, one caption per image in a batch"
-    assert of_model["vsepp"].tolist() == ["hardest negative", "all negatives", "kNN margin, k = 3", together]
+    assert of_model["vsepp"].tolist() == ["hardest negative", "all negatives", "kNN margin, k = 3"]
     assert of_model["cvse"].tolist() == ["hardest negative"]
-    # The row with other batches has no line of the loss that differences are taken to.
-    assert drawing.data.query("label == @together")["difference"].isna().all()
     canvas = drawn(drawing.draw)
     assert len(canvas.axes) == 4 and misplaced(canvas) == []
 

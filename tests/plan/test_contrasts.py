@@ -49,12 +49,10 @@ def test_lists_are_multiplied_out_the_last_key_fastest():
 
 
 def test_the_second_side_may_differ_in_something_else_than_its_loss():
-    spec = ContrastSpec(
-        role="r", one_caption_per_image=True, a=["all", "max"], against={"one_caption_per_image": False, "epochs": 9}
-    )
-    assert [(a.loss, b.loss, a.one_caption_per_image, b.one_caption_per_image, b.epochs) for a, b in spec.pairs()] == [
-        ("all", "all", True, False, 9),
-        ("max", "max", True, False, 9),
+    spec = ContrastSpec(role="r", model="scan", a=["all", "max"], against={"model": "sgr", "epochs": 9})
+    assert [(a.loss, b.loss, a.model, b.model, a.epochs, b.epochs) for a, b in spec.pairs()] == [
+        ("all", "all", "scan", "sgr", None, 9),
+        ("max", "max", "scan", "sgr", None, 9),
     ]
 
 

@@ -147,8 +147,8 @@ def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
-    with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders and tests/features
-    fetched = {"fetch_network", "fetch_encoder", "fetch_parser"}
+    with_weights = {"detect_regions"}  # see tests/features
+    fetched = {"fetch_network", "fetch_parser"}
     asked = {*count(jobs_of(BROAD)), *count(jobs_of(BROAD, "latex"))}
     asked |= {*count(jobs_of(MICRO)), *count(jobs_of(MICRO, "semantics"))}
     files = "".join(path.read_text() for path in (CONFIG.parent / "workflow" / "rules").glob("*.smk"))
@@ -262,7 +262,7 @@ def test_mistakes_end_the_plan(plans, own):
     plans("my_images").check()
 
 
-def spice_on_flickr8k(plans: Callable[[str], Plan], fractions: list[float], **training: object) -> Plan:
+def spice_on_flickr8k(plans: Callable[[str], Plan], fractions: list[float]) -> Plan:
     """A plan whose only table trains VSE++ with SPICE's margins on some fractions of Flickr8k."""
     study = plans("flickr8k").studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
@@ -273,7 +273,6 @@ def spice_on_flickr8k(plans: Callable[[str], Plan], fractions: list[float], **tr
     )
     given: dict[str, Any] = {"studies": ["p"], "other_seeds": [], "keep": None, "judges": []}
     scale = plans("flickr8k").scale
-    given["training"] = scale.training.model_copy(update=training)
     return Plan(scale.model_copy(update=given), {"p": changed}, plans("flickr8k").catalogue, config=CONFIG)
 
 
@@ -282,16 +281,9 @@ def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are
     plan = spice_on_flickr8k(plans, [0.1, 1.0])
     assert plan.phi_read_by(plan.runs.values()) == [train / "spice,fraction=0.1.npy", train / "spice.npy"]
     assert plan.tuples_of("flickr8k", ["spice"], "train", "fraction=0.1") == [train / "tuples,fraction=0.1.jsonl.gz"]
-    assert plan.training_part("flickr8k", "fraction=0.1") == (0.1, None, "first", 0)
-
-
-def test_a_drawn_fraction_has_a_matrix_for_each_seed_and_others_share_one_whatever_the_seeds(plans):
-    drawn = spice_on_flickr8k(plans, [0.1], draw="seeded")
-    parts = [path.name for path in drawn.phi_read_by(drawn.runs.values())]
-    assert parts == [f"spice,fraction=0.1,draw=seeded,seed={seed}.npy" for seed in (0, 1, 2)]
-    assert drawn.training_part("flickr8k", "fraction=0.1,draw=seeded,seed=2") == (0.1, None, "seeded", 2)
-    with pytest.raises(InputError, match=r"no run of this scale is trained on fraction=0.3 of 'flickr8k'"):
-        drawn.training_part("flickr8k", "fraction=0.3")
+    assert plan.training_part("flickr8k", "fraction=0.1") == (0.1, None)
+    with pytest.raises(InputError, match=r"fraction=0\.3 of 'flickr8k'"):
+        plan.training_part("flickr8k", "fraction=0.3")
 
 
 def test_a_dataset_may_be_called_like_a_target():

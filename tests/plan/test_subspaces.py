@@ -155,13 +155,12 @@ def test_of_other_seeds_that_apply_the_last_count() -> None:
         documents=BOTH,
         other_seeds=[
             {"method": "grid_*", "seeds": [7]},
-            {"division": "whole_test", "seeds": [8, 9]},
-            {"method": ["grid_1"], "division": ["printed"], "seeds": [3, 4]},
+            {"method": ["grid_1"], "seeds": [3, 4]},
         ],
     )
     spec = row(division=["printed", "whole_test"], method=["sam", "grid_0", "grid_1"])
     rows = subspace_rows([spec], study_of(), scale)
-    assert [[run.seed for run in one.runs] for one in rows] == [[0, 1, 2], [7], [3, 4], [8, 9], [8, 9], [8, 9]]
+    assert [[run.seed for run in one.runs] for one in rows] == [[0, 1, 2], [7], [3, 4]] * 2
 
 
 def test_sides_of_a_contrast_are_paired_by_the_seeds_that_both_have() -> None:
@@ -331,10 +330,6 @@ def test_a_study_that_names_an_unknown_method_ends_with_its_methods() -> None:
             {"other_seeds": [{"method": "gird_*", "seeds": [1]}]},
             r"categories.other_seeds\[0\].method names 'gird_\*', which is no method",
         ),
-        (
-            {"other_seeds": [{"division": "whole", "seeds": [1]}]},
-            r"categories.other_seeds\[0\].division names 'whole', which is no division of its studies",
-        ),
     ],
 )
 def test_what_a_scale_names_is_in_its_studies(categories: dict[str, Any], message: str) -> None:
@@ -355,7 +350,6 @@ def test_a_division_that_no_row_names_would_be_drawn_for_nothing() -> None:
         ({"roles": {"wikipedia": "other"}}, "roles.wikipedia is 'other', but documents has only: svcl"),
         ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; every seed may occur only once"),
         ({"other_seeds": [{"method": "sam", "seeds": [3, 3]}]}, r"seeds is \[3, 3\]"),
-        ({"other_seeds": [{"seeds": [3]}]}, "other_seeds name a method or a division"),
         ({"methods": ["a b"]}, "categories.methods.0 is 'a b'"),
     ],
 )

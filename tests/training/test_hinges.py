@@ -56,8 +56,7 @@ def test_the_loss_is_the_sum_of_the_measured_hinges_and_a_margin_the_sum_of_its_
 
 @pytest.mark.parametrize("captions", [39, 33])  # with 16 per batch: a small last batch, and one of a single caption
 def test_batches_are_those_of_whole_epochs_of_training(captions, spec_of):
-    owner = np.arange(captions) // 3
-    found = list(batches_of_epochs(spec_of().training, np.ones(captions, dtype=np.int64), owner, 5, at_least=4))
+    found = list(batches_of_epochs(captions, spec_of().training.batch_size, 5, at_least=4))
     expected = [rows for epoch in (0, 1) for rows in batches_of(order_of(captions, 5, epoch), 16) if len(rows) > 1]
     assert [rows.tolist() for rows in found] == [rows.tolist() for rows in expected]
 
@@ -88,13 +87,13 @@ def test_gaps_of_a_run_are_those_of_the_similarity_that_evaluation_reads(spec_of
 def test_what_has_no_adaptive_margins_or_needs_a_model_is_refused(inputs, spec_of):
     part = Corpus.read(inputs.corpus).split("train")
     phis = open_phis(["cider"], part)
-    settings = spec_of().training
+    settings = {"batch_size": spec_of().training.batch_size, "batches": 1}
     for loss in (
         LossSpec(),
         LossSpec(sam=SemanticAdaptiveMargin(margins="fixed")),
         LossSpec(sam=SemanticAdaptiveMargin(margins="shuffled")),
     ):
         with pytest.raises(InputError, match="has no adaptive margins"):
-            hinges_of_captions(loss, part, phis, settings, batches=1)
+            hinges_of_captions(loss, part, phis, **settings)
     with pytest.raises(InputError, match="are chosen by similarity, so its margins are those of a trained run"):
-        hinges_of_captions(LossSpec(sam=SemanticAdaptiveMargin(negatives="closest")), part, phis, settings, batches=1)
+        hinges_of_captions(LossSpec(sam=SemanticAdaptiveMargin(negatives="closest")), part, phis, **settings)

@@ -40,7 +40,7 @@ def train_batches(training: Training, count: int) -> list[bool]:
 
 def range_of(training, number):
     size, train = training.settings.batch_size, training.data.train
-    order = training_order(training.settings, train.captions.lengths, train.image_of_caption.numpy(), 0, 0)
+    order = training_order(len(train.captions), 0, 0)
     return order[number * size : (number + 1) * size]
 
 

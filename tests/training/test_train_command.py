@@ -157,15 +157,13 @@ def test_the_history_as_tensorboard_events(command, inputs, spec_of, tmp_path):
     assert [event.value for event in events.Scalars("loss")] == pytest.approx(losses)
 
 
-def test_a_scale_says_how_many_runs_train_at_once_and_how_often_they_are_saved(
-    command, inputs, grid_inputs, tmp_path, monkeypatch
-):
+def test_a_scale_says_how_many_runs_train_at_once(command, inputs, grid_inputs, tmp_path, monkeypatch):
     write_scale(tmp_path, inputs, grid_inputs)
-    settings = {"precision": "bf16", "runs_at_once": 2, "runs_per_job": 2, "seconds_between_saves": 5}
+    settings = {"precision": "bf16", "runs_at_once": 2, "runs_per_job": 2}
     change(tmp_path / "config/s.yaml", training=settings)
     given = []
     monkeypatch.setattr("fivesentences.training.train_runs", lambda runs, **further: given.append((runs, further)))
     assert command("config/s.yaml", "--only", "*vsepp/*")[0] == 0
     ((run,), further) = given[0]
-    assert further == {"device": "cpu", "tensorboard": False, "at_once": 2, "seconds_between_saves": 5}
+    assert further == {"device": "cpu", "tensorboard": False, "at_once": 2}
     assert run.spec.training.precision == "bf16"

@@ -19,7 +19,7 @@ from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, SU
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
 # Rules that need the network, and those that take a moment: they are not submitted.
-NETWORK = {"download", "fetch_network", "fetch_encoder", "fetch_parser"}
+NETWORK = {"download", "fetch_network", "fetch_parser"}
 LIGHT = {"divide_documents", "average_similarities", "collect_metrics", "make_table", "plot_figure", "show_examples"}
 LIGHT |= {"collect_histories", "gather_latex", "judge_claims", "make_study_page", "make_page", "show_runs"}
 

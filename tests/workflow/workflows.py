@@ -21,7 +21,7 @@ STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
 # Category retrieval has a rule file of its own; its scripts belong to these stages.
 OF_CATEGORIES = {"train_subspaces": "training", "evaluate_subspaces": "evaluation", "contrast_subspaces": "evaluation"}
 OF_CATEGORIES |= {"project_subspace": "evaluation", "divide_documents": "corpus", "keep_documents": "corpus"}
-OF_FILES = {"encoders": "features", "site": "paper"}  # rule files that are part of a stage
+OF_FILES = {"site": "paper"}  # rule files that are part of a stage
 COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".png", ".jpg"}
 
 

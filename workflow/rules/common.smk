@@ -42,7 +42,6 @@ wildcard_constraints:
     phi="[a-z0-9_]+(:[a-z0-9_]+)?(-[a-z]+)?",
     model="[a-z0-9_]+",
     captions="fraction=[^/]+",
-    encoder=one_of(run.model for run in PLAN.all_encoded.values()),
     judge=one_of(spec.judge for spec in SCALE.judges),
     extracted=one_of(PLAN.extracted_features),
     table=one_of(PLAN.tables),
@@ -123,7 +122,7 @@ def labels(wildcards):
 
 
 def part_of_training(wildcards):
-    """The training captions that a name such as fraction=0.1 selects."""
+    """Return the training captions that a name such as fraction=0.1 selects."""
     return PLAN.training_part(wildcards.dataset, wildcards.captions)
 
 
@@ -135,10 +134,6 @@ def features_before(wildcards):
     """The features that are to be reduced."""
     dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
     return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
-
-
-def settings_of_encoder(wildcards):
-    return PLAN.encoder(wildcards.encoder).model_dump(mode="json")
 
 
 def settings_of_scale(wildcards):

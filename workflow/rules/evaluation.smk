@@ -6,7 +6,7 @@
 rule evaluate:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        # Records of training, or similarities of ensembles and encoders, which have none.
+        # Records of training, or similarities of ensembles, which have none.
         made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
         labels=labels,
@@ -229,7 +229,7 @@ rule measure_margins:
     params:
         sets=lambda wildcards: PLAN.captions_with_margins(wildcards.dataset),
         runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
-        settings=SCALE.training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
+        batch_size=SCALE.training.batch_size,
     message:
         "Measure what the margins of training captions of {wildcards.dataset} are made of"
     script:

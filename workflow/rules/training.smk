@@ -27,9 +27,8 @@ rule train:
     params:
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
         tensorboard=SCALE.training.tensorboard,
-        # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
+        # It changes no result: as a function of the threads, as Snakemake sees it, it does not make it train again.
         runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,
-        seconds_between_saves=lambda wildcards, threads: SCALE.training.seconds_between_saves,
     message:
         "Train {wildcards.job} on {wildcards.dataset}"
     script:

@@ -1,4 +1,4 @@
-"""All the numbers of some runs, ensembles or encoders of one dataset, in one file."""
+"""All the numbers of some runs or ensembles of one dataset, in one file."""
 
 from pathlib import Path
 

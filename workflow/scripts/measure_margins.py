@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
@@ -26,5 +25,5 @@ with log_to(snakemake.log[0]):
             for run in snakemake.params.runs
         ],
         Path(snakemake.output.margins),
-        settings=check(Hyperparameters, snakemake.params.settings, "training"),
+        batch_size=snakemake.params.batch_size,
     )

@@ -24,5 +24,4 @@ with log_to(snakemake.log[0]):
         tensorboard=snakemake.params.tensorboard,
         record=Path(snakemake.output.record),
         at_once=snakemake.params.runs_at_once,
-        seconds_between_saves=snakemake.params.seconds_between_saves,
     )

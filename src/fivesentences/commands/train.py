@@ -87,7 +87,6 @@ def train(
         tensorboard = tensorboard or scale.training.tensorboard
         together: dict[str, Any] = {
             "at_once": scale.training.runs_at_once,
-            "seconds_between_saves": scale.training.seconds_between_saves,
         }
     else:
         if only:

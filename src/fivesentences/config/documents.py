@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, NamePattern, Positive, Seed, Seeds, Share, Strict, asked, fits
+from fivesentences.config.types import Count, Name, NamePattern, Positive, Seed, Seeds, Share, Strict, fits
 
 # How vectors become a model's input; statistics are those of the training documents.
 Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
@@ -118,24 +118,12 @@ class SubspaceTraining(Strict):
 
 
 class OtherCategorySeeds(Strict):
-    """Other seeds for some methods or divisions; of several that apply to a run, the last counts."""
+    """Other seeds for some methods; of several that apply to a run, the last counts."""
 
-    method: NamePattern | list[NamePattern] | None = None
-    """Names as a study has them, or patterns such as small_*; null: every method."""
-    division: Name | list[Name] | None = None
-    """Names; null: every division."""
+    method: NamePattern | list[NamePattern]
+    """Names as a study has them, or patterns such as small_*."""
     seeds: Seeds
     """Instead of the scale's."""
-
-    def applies(self, method: str, division: str) -> bool:
-        """Whether runs of a method on a division have these seeds."""
-        return fits(method, self.method) and asked(division, self.division)
-
-    @model_validator(mode="after")
-    def _of_something(self) -> OtherCategorySeeds:
-        if self.method is None and self.division is None:
-            raise ValueError("other_seeds name a method or a division; seeds of all runs belong in seeds")
-        return self
 
 
 class CategoryScale(Strict):
@@ -147,7 +135,7 @@ class CategoryScale(Strict):
     seeds: Seeds = Field(default=[0, 1, 2, 3, 4])
     """One division of the documents, and one run, for each."""
     other_seeds: list[OtherCategorySeeds] = Field(default=[])
-    """Other seeds of some methods or divisions."""
+    """Other seeds of some methods."""
     training: SubspaceTraining = SubspaceTraining()
     methods: list[NamePattern] | None = Field(default=None, min_length=1)
     """The only ones made, except by the target `complete`: names or patterns such as small_*; null: all."""
@@ -160,9 +148,9 @@ class CategoryScale(Strict):
         """Whether the scale makes runs of a method."""
         return fits(method, self.methods)
 
-    def seeds_of(self, method: str, division: str) -> list[int]:
+    def seeds_of(self, method: str) -> list[int]:
         """The seeds of a method's runs on a division."""
-        applying = [other.seeds for other in self.other_seeds if other.applies(method, division)]
+        applying = [other.seeds for other in self.other_seeds if fits(method, other.method)]
         return applying[-1] if applying else self.seeds
 
     @model_validator(mode="after")

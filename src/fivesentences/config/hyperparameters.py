@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from fivesentences.config.types import Count, DevSelection, Fraction, Strict, TrainingPrecision
 
@@ -21,10 +21,8 @@ class Hyperparameters(Strict):
     """Pairs of a batch."""
     learning_rate: float = Field(default=2e-4, gt=0)
     """Learning rate of Adam, until it falls tenfold."""
-    drop_after: float = Field(default=0.5, gt=0, le=1)
-    """Share of the epochs after which the rate falls."""
     drop_every: Epochs | None = None
-    """The rate falls tenfold after every so many epochs, as released; null: once, after drop_after."""
+    """The rate falls tenfold after every so many epochs, as released; null: once, after half the epochs."""
     gradient_clip: float = Field(default=2.0, gt=0)
     """Largest norm of the gradient."""
     min_word_count: Count = 4
@@ -39,12 +37,6 @@ class Hyperparameters(Strict):
     """Only so many first dev images are scored after each epoch; null: all."""
     score_every: Count = 1
     """Dev is scored after every so many epochs, and after the last; only those can be kept."""
-    bucketing: bool = False
-    """Batches of captions of similar length: less padding."""
-    one_caption_per_image: bool = False
-    """No batch holds two captions of an image, which would be false negatives."""
-    draw: Literal["first", "seeded"] = "first"
-    """Captions of a fraction: the first ones, as released, or drawn by the run's seed."""
     arithmetic: Literal["reference", "fast"] = "reference"
     """`fast`, on a CPU: the same numbers within rounding in about two thirds of the time."""
     precision: TrainingPrecision = "float32"
@@ -58,14 +50,6 @@ class Hyperparameters(Strict):
         """Without some settings where they are as usual, as settings were recorded before these were there."""
         usual = {"vocabulary": None, "precision": "float32"}
         return {key: value for key, value in serialise(self).items() if key not in usual or value != usual[key]}
-
-    @model_validator(mode="after")
-    def _batches_have_one_order(self) -> Hyperparameters:
-        if self.bucketing and self.one_caption_per_image:
-            raise ValueError(
-                "bucketing and one_caption_per_image both choose which captions share a batch; set one of them"
-            )
-        return self
 
 
 class HyperparametersOfScale(Hyperparameters):

@@ -19,7 +19,6 @@ from fivesentences.config.types import (
     Fraction,
     Inference,
     Judge,
-    Layout,
     Name,
     NamePattern,
     PhiModel,
@@ -98,8 +97,6 @@ class TrainingException(_CellWithHyperparameters):
     """A key of `datasets`; null: all."""
     study: Name | list[Name] | None = None
     """A name of `studies`: its rows alone, if runs of others differ by name; null: all."""
-    features: Layout | None = None
-    """The layout that the model reads instead of its own."""
     widths: Widths = Field(default={})
     """Widths of the models that have them."""
     options: dict[Name, Any] = Field(default={})
@@ -134,14 +131,11 @@ class OtherSeeds(CellSpec):
 
     epochs: Epochs | list[Epochs] | None = None
     """Of rows that name their epochs."""
-    one_caption_per_image: bool | None = None
-    """Of rows that say so."""
     seeds: Seeds
 
-    def applies(self, cell: Cell, epochs: int | None, one_caption_per_image: bool | None) -> bool:
-        """Whether a cell, of a row that says so much of its training, has these seeds."""
-        of_row = asked(epochs, self.epochs) and asked(one_caption_per_image, self.one_caption_per_image)
-        return of_row and self.matches(*cell)
+    def applies(self, cell: Cell, epochs: int | None) -> bool:
+        """Whether a cell, of a row that names so many epochs, has these seeds."""
+        return asked(epochs, self.epochs) and self.matches(*cell)
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherSeeds:
@@ -163,8 +157,6 @@ class TrainingScale(HyperparametersOfScale):
     """The most runs that one process trains one after the other."""
     runs_at_once: Count = 1
     """How many runs of a job train side by side, each in a process of its own."""
-    seconds_between_saves: float = Field(default=30.0, ge=0)
-    """How often a run saves its state within an epoch, which a kill without a warning goes back to."""
     tensorboard: bool = False
     """A run's history as TensorBoard events too."""
     exceptions: list[TrainingException] = Field(default=[])
@@ -234,7 +226,6 @@ class Scale(Strict):
 
     scale: Name
     title: str
-    mirror: Path | None = None
     roles: dict[Name, Name] = Field(default={})
     """Which dataset plays flickr30k, coco ..."""
     datasets: dict[Name, Dataset] = Field(default={})

@@ -1,27 +1,22 @@
-"""Less training data: the first captions as in the released code, whole images, or fewer captions per image."""
+"""Less training data: the first captions as in the released code, or fewer captions per image."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
 
-Draw = Literal["first", "seeded"]
 
-
-def take_fraction(corpus: Corpus, fraction: float, draw: Draw = "first", seed: int = 0) -> Corpus:
+def take_fraction(corpus: Corpus, fraction: float) -> Corpus:
     """Return a share of a corpus, usually of its training split, in file order.
+
+    It is the first ``int(captions * fraction)`` captions, as in the released code of five_sentences; the last image may
+    then keep only some of its captions (3% and 5% of COCO cut one like this).
 
     Args:
         corpus: What to take a share of.
         fraction: The share, in (0, 1].
-        draw: ``"first"`` keeps the first ``int(captions * fraction)`` captions, as the released code of five_sentences
-            does; the last image may then keep only some of its captions (3% and 5% of COCO cut one like this).
-            ``"seeded"`` keeps ``round(images * fraction)`` whole images, drawn by ``numpy.random.default_rng(seed)``.
-        seed: For ``"seeded"``.
 
     Raises:
         InputError: If the fraction is not in (0, 1] or leaves nothing.
@@ -29,16 +24,11 @@ def take_fraction(corpus: Corpus, fraction: float, draw: Draw = "first", seed: i
     if not 0 < fraction <= 1:
         hint = f" Did you mean {fraction / 100:g}?" if 1 < fraction <= 100 else ""
         raise InputError(f"fraction is {fraction!r}; a fraction lies in (0, 1].{hint}")
-    if draw == "first":
-        rows = np.arange(int(corpus.n_captions * fraction))
-    else:
-        count = round(corpus.n_images * fraction)
-        images = np.random.default_rng(seed).choice(corpus.n_images, size=count, replace=False)
-        rows = np.flatnonzero(np.isin(corpus.image_of_caption, images))
-    if len(rows) == 0:
+    count = int(corpus.n_captions * fraction)
+    if count == 0:
         size = f"{corpus.n_images} images and {corpus.n_captions} captions"
         raise InputError(f"fraction {fraction:g} of '{corpus.name}' ({size}) leaves nothing; take a larger one.")
-    return Corpus(corpus.name, corpus.table.iloc[rows])
+    return Corpus(corpus.name, corpus.table.iloc[:count])
 
 
 def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
@@ -63,12 +53,10 @@ def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
     return Corpus(corpus.name, corpus.table[place < captions_per_image])
 
 
-def training_part(
-    corpus: Corpus, fraction: float, captions_per_image: int | None = None, draw: Draw = "first", seed: int = 0
-) -> Corpus:
+def training_part(corpus: Corpus, fraction: float, captions_per_image: int | None = None) -> Corpus:
     """Return what a run trains on: a fraction of the training split, and some captions of each of its images.
 
     Raises:
         InputError: As raised by ``take_fraction`` and ``take_captions``.
     """
-    return take_captions(take_fraction(corpus, fraction, draw, seed), captions_per_image)
+    return take_captions(take_fraction(corpus, fraction), captions_per_image)

@@ -1,4 +1,4 @@
-"""Which dual encoder, and how it is run: what a study or a command says of it."""
+"""The dual encoder that a command names, and how it is run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def parse_encoder(text: str) -> EncoderName:
 
 
 class EncoderSpec(Strict):
-    """A model of images and captions that is not trained here: ``clip: {encoder: open_clip:ViT-B-32/openai}``."""
+    """A model of images and captions that is not trained here, such as ``open_clip:ViT-B-32/openai``."""
 
     encoder: str = Field(description="library and model, as `fivesentences embed` takes them")
     prompt: str = Field(default=PLACE, description="what every caption is put into, such as `a photo of {}`")
@@ -80,16 +80,6 @@ class EncoderSpec(Strict):
     def name(self) -> EncoderName:
         """Library, model and weights."""
         return parse_encoder(self.encoder)
-
-    @property
-    def title(self) -> str:
-        """Name of the model in tables: the one that its library uses."""
-        return self.encoder.partition(":")[2]
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its weights are files of the user, so that nothing needs to be fetched."""
-        return Path(self.name.model).is_dir() or (self.name.weights is not None and Path(self.name.weights).is_file())
 
     @field_validator("encoder")
     @classmethod

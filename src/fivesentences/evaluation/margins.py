@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.documents import read_formatted
 from fivesentences.losses import LossSpec
@@ -154,7 +153,7 @@ def measure_margins(
     runs: Sequence[MeasuredRun],
     out: Path,
     *,
-    settings: Hyperparameters,
+    batch_size: int,
     batches: int = BATCHES,
     seed: int = 0,
 ) -> None:
@@ -167,8 +166,7 @@ def measure_margins(
         sets: Caption sets and losses that need no model.
         runs: Finished runs, each on its own training captions, with its own loss and batches.
         out: A ``.json``.
-        settings: Rules by which fractions are taken and batches drawn for the caption sets; captions of similar length
-            do not share a batch.
+        batch_size: Pairs of a batch of the caption sets.
         batches: Least number of batches of each caption set and each run, in whole epochs.
         seed: Seed of the caption sets (order of captions, random negatives); a run has its own.
 
@@ -188,13 +186,13 @@ def measure_margins(
         for fraction in dict.fromkeys(one.fraction for one in sets):
             of_fraction = [one for one in sets if one.fraction == fraction]
             losses = [one.loss for one in of_fraction]
-            part = training_part(whole, fraction, draw=settings.draw, seed=seed)
+            part = training_part(whole, fraction)
             keys = dict.fromkeys(key for loss in losses for key in loss.phi_keys)
             files = {name: path for one in of_fraction for name, path in one.phi_files.items()}
             phis = open_phis(keys, part, files, whole)  # once for all losses
             for loss in losses:
-                hinges = hinges_of_captions(loss, part, phis, settings, batches=batches, seed=seed)
-                about: dict[str, Any] = {"loss": loss.folder, "fraction": fraction, "batch_size": settings.batch_size}
+                hinges = hinges_of_captions(loss, part, phis, batch_size=batch_size, batches=batches, seed=seed)
+                about: dict[str, Any] = {"loss": loss.folder, "fraction": fraction, "batch_size": batch_size}
                 about |= {"captions": part.n_captions, "images": part.n_images}
                 of_sets.append(about | margin_numbers(hinges))
         for run in runs:

@@ -60,7 +60,7 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
 
 
 def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
-    """Read the similarity of a run or an encoder on a split, ``[images, captions]``, memory-mapped.
+    """Read the similarity of a run on a split, ``[images, captions]``, memory-mapped.
 
     Raises:
         InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.

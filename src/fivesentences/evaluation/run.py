@@ -25,7 +25,7 @@ from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
-from fivesentences.study.runs import EncodedRun, EnsembleRun, Scored, method_and_folds
+from fivesentences.study.runs import EnsembleRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -41,7 +41,7 @@ class RunValue(MetricValue):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A run, ensemble or encoder to be evaluated.
+    """A run or ensemble to be evaluated.
 
     Attributes:
         spec: Its settings.
@@ -204,12 +204,8 @@ def evaluate_runs(
 
 
 def _about(spec: Scored) -> dict[str, Any]:
-    """Describe a run, ensemble or encoder."""
+    """Describe a run or ensemble."""
     about: dict[str, Any] = {"run": spec.name, "dataset": spec.dataset, "spec": spec.model_dump(mode="json")}
-    if isinstance(spec, EncodedRun):  # it has read no caption of the dataset, and nothing is drawn
-        return about | {
-            "model": spec.model, "ensemble_of": [], "loss": "", "fraction": None, "seed": spec.seed, "features": "",
-        }  # fmt: skip
     model, members = (spec.ensemble, spec.members) if isinstance(spec, EnsembleRun) else (spec.model.folder, [])
     return about | {
         "model": model,

@@ -224,7 +224,7 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
 
 def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
     """What the notes beside the phi matrices of test splits say, by file."""
-    datasets = sorted({run.dataset for runs in (plan.all_runs, plan.all_encoded) for run in runs.values()})
+    datasets = sorted({run.dataset for run in plan.all_runs.values()})
     files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.single_phis]
     notes = {str(path): read_phi_note(path) for path in files if path.is_file()}
     return {path: {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}

@@ -301,11 +301,10 @@ def _in_words(run: RunSpec) -> str:
     """A setting for a reader: dataset, model, data and length of training."""
     options = run.model.folder.removeprefix(run.model.name).strip(",")
     captions = "" if run.captions_per_image is None else f", {run.captions_per_image} caption(s) an image"
-    batches = ", one caption an image in a batch" if run.training.one_caption_per_image else ""
     features = f", {run.features.stem}" if run.features_named else ""
     return (
         f"{run.dataset}, {run.model.title}{f' ({options})' if options else ''}{features}, {100 * run.fraction:g}% of "
-        f"the data{captions}, {run.training.epochs} epochs{batches}"
+        f"the data{captions}, {run.training.epochs} epochs"
     )
 
 

@@ -18,10 +18,10 @@ RESUMED_RULES = ("train",)
 # Rules of many short jobs that become ready together and ask for the same: SLURM schedules an array of them as one.
 ARRAY_RULES = (
     *("extract_part", "parse_captions", "parse_training_captions", "score_captions", "score_training_captions"),
-    *("prepare_cider", "compare_embeddings", "train_subspaces", "evaluate_subspaces"),
+    *("prepare_cider", "train_subspaces", "evaluate_subspaces"),
 )
 # Rules that compute on a GPU where the scale's training does.
-GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
+GPU_RULES = ("extract_features", "detect_regions", "extract_part", "train")
 SUBMITTED_RULES = {
     *(*ARRAY_RULES, *GPU_RULES, *RESUMED_RULES),
     *("draw_scenes", "load_corpus", "encode_captions", "label_images", "keep_documents", "keep_documents_of_words"),

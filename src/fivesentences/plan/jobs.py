@@ -13,7 +13,7 @@ COMPLETE = "complete/"  # in the names of jobs that only the target `complete` n
 
 @dataclass(frozen=True)
 class Job:
-    """Some runs, ensembles or encoders of one dataset, or runs of category retrieval of some documents.
+    """Some runs or ensembles of one dataset, or runs of category retrieval of some documents.
 
     Attributes:
         name: Readable and unique; it begins with the dataset, such as ``scenes/vsepp/2``.

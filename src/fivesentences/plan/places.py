@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.losses import LossSpec
@@ -119,12 +118,10 @@ class Places:
 
 def captions_of(spec: RunSpec) -> str:
     """Which training captions a run has, for a file name."""
-    return part_of(spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+    return part_of(spec.fraction, spec.captions_per_image)
 
 
-def part_of(
-    fraction: float, captions_per_image: int | None = None, draw: Literal["first", "seeded"] = "first", seed: int = 0
-) -> str:
-    """A part of the training captions, for a file name; see ``corpus.training_part``."""
+def part_of(fraction: float, captions_per_image: int | None = None) -> str:
+    """Name a part of the training captions, for a file name; see ``corpus.training_part``."""
     fewer = "" if captions_per_image is None else f",captions_per_image={captions_per_image}"
-    return f"fraction={fraction:g}{fewer}" + (f",draw=seeded,seed={seed}" if draw == "seeded" and fraction < 1 else "")
+    return f"fraction={fraction:g}{fewer}"

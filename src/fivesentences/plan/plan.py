@@ -23,7 +23,6 @@ from fivesentences.config.scales import JUDGEMENTS, RIGHT, Scale
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
-from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
 from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells_of
@@ -59,7 +58,7 @@ class Retrievals:
     Attributes:
         study: The study that shows them.
         dataset: The dataset whose test split is searched.
-        runs: Names of the runs, ensembles or encoders.
+        runs: Names of the runs or ensembles.
         phis: Matrices by which what is retrieved is judged.
         options: Settings of the search.
     """
@@ -126,11 +125,10 @@ class Plan:
         scales: The scale and its complete form, by name.
         runs, all_runs: Settings of each training run, by name: of the scale, and of its complete form.
         ensembles, all_ensembles: Ensembles of these runs.
-        encoded, all_encoded: Encoders in their rows, on one dataset each.
-        inferences: How each run, ensemble or encoder is read; see ``reading_of``.
+        inferences: How each run or ensemble is read; see ``reading_of``.
         subspaces: Runs of category retrieval and their jobs.
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
-        evaluations: Evaluation jobs: one for each training job, and some for ensembles and encoders.
+        evaluations: Evaluation jobs: one for each training job, and some for ensembles.
         tables, figures, exhibits: Tables and figures that the scale makes, by ``study/name``, in the order of the page.
         own, drawn, precomp: Datasets of a user's own photographs, which change without a rule that makes them; of drawn
             scenes; and of a precomp folder.
@@ -162,7 +160,7 @@ class Plan:
     ):
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
-        mirror = scale.mirror or os.environ.get("FIVESENTENCES_MIRROR")
+        mirror = os.environ.get("FIVESENTENCES_MIRROR")
         self.mirror = Path(mirror) if mirror else None  # a folder that holds downloads already
         self.scales = {one.scale: one for one in (scale, scale.complete)}
         made = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.made_at(scale)}
@@ -176,8 +174,8 @@ class Plan:
         self._cells: dict[str, dict[tuple[str, str], list[RunCell] | list[MethodCell]]] = {}  # as far as asked for
         self._made = {name: self._made_at(at, made) for name, at in self.scales.items()}
         own, whole = self._made.values()
-        self.runs, self.ensembles, self.encoded = own.runs, own.ensembles, own.encoded
-        self.all_runs, self.all_ensembles, self.all_encoded = whole.runs, whole.ensembles, whole.encoded
+        self.runs, self.ensembles = own.runs, own.ensembles
+        self.all_runs, self.all_ensembles = whole.runs, whole.ensembles
         self.inferences = whole.readings
         self.subspaces = Subspaces(scale, own.subspaces, whole.subspaces, self.places)
         self.jobs = shared_out(
@@ -187,9 +185,7 @@ class Plan:
             scale.training.runs_per_job,
         )
         self.evaluations = self.jobs | shared_out(
-            self.ensembles | self.encoded,
-            self.all_ensembles | self.all_encoded,
-            lambda run: (run.dataset, "ensembles" if isinstance(run, EnsembleRun) else "encoders"),
+            self.ensembles, self.all_ensembles, lambda run: (run.dataset, "ensembles")
         )
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
         self._read_datasets()
@@ -418,10 +414,6 @@ class Plan:
         """The features that a run reads."""
         return self.places.features(spec.dataset, spec.features, self.is_described(spec.dataset, spec.features))
 
-    def encoder(self, name: str) -> EncoderSpec:
-        """An encoder as a study names it; whatever dataset it embeds, it is the same."""
-        return next(run.encoder for run in self.all_encoded.values() if run.model == name)
-
     # --- phi ------------------------------------------------------------------------------------------------
 
     def phis_read(self, *sources: str) -> list[str]:
@@ -478,18 +470,15 @@ class Plan:
         hint = did_you_mean(model, [*known, *PACKAGED])
         raise InputError(f"'{model}' is no model of captions", where="sentence_encoders", cure=hint or "add it there")
 
-    def training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
-        """What ``corpus.training_part`` needs to take the training captions that ``places.captions_of`` calls so.
-
-        It is the same at every scale: the seed is that of a drawn fraction, and 0 where runs of all seeds share it.
+    def training_part(self, dataset: str, captions: str) -> tuple[float, int | None]:
+        """Return what ``corpus.training_part`` needs to take the captions that ``places.captions_of`` calls so.
 
         Raises:
             InputError: If no run of the dataset trains on them.
         """
         for spec in self.all_runs.values():
             if spec.dataset == dataset and captions_of(spec) == captions:
-                drawn = spec.training.draw == "seeded" and spec.fraction < 1
-                return spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed if drawn else 0
+                return spec.fraction, spec.captions_per_image
         raise InputError(f"no run of this scale is trained on {captions} of '{dataset}'; name captions that one is.")
 
     # --- training and evaluation ----------------------------------------------------------------------------
@@ -503,9 +492,9 @@ class Plan:
         return list(self._made[scale].subspaces)
 
     def evaluated_at(self, scale: str) -> list[str]:
-        """Names of the runs, ensembles and encoders of the scale, or of its complete form."""
+        """Return names of the runs and ensembles of the scale, or of its complete form."""
         made = self._made[scale]
-        return [*made.runs, *made.ensembles, *made.encoded]
+        return [*made.runs, *made.ensembles]
 
     def job_of(self, run: str) -> Job:
         """The job that evaluates, and for a run trains, a run or ensemble."""
@@ -538,7 +527,7 @@ class Plan:
 
     def settings_to_evaluate(self, job: str) -> list[dict[str, Any]]:
         """Settings, similarity and inference methods of what an evaluation job evaluates."""
-        known: dict[str, Scored] = {**self.all_runs, **self.all_ensembles, **self.all_encoded}
+        known: dict[str, Scored] = {**self.all_runs, **self.all_ensembles}
         return [
             {
                 "spec": self._settings_of(known[name]),
@@ -549,11 +538,9 @@ class Plan:
         ]
 
     def _settings_of(self, spec: Scored) -> dict[str, Any]:
-        """Settings of a run, an ensemble or an encoder as plain data; those of runs as their folders record them."""
+        """Return the settings of a run or ensemble as plain data; those of runs as their folders record them."""
         if isinstance(spec, EnsembleRun):
             return spec.model_dump(mode="json") | {"members": [self._settings_of(one) for one in spec.members]}
-        if not isinstance(spec, RunSpec):
-            return spec.model_dump(mode="json")
         if spec.name not in self._settings:
             self._settings[spec.name] = spec.as_recorded(recorded_run(self.places.run(spec.name)))
         return self._settings[spec.name]
@@ -563,7 +550,7 @@ class Plan:
         return [member.name for member in members_of(self.all_ensembles[ensemble])]
 
     def similarities_of(self, runs: Iterable[str]) -> dict[str, str]:
-        """The similarity of each run, ensemble or encoder."""
+        """Return the similarity of each run or ensemble."""
         return {run: str(self.places.similarity(run)) for run in runs}
 
     def records_of(self, runs: Iterable[str]) -> list[Path]:
@@ -573,7 +560,7 @@ class Plan:
     def made_of(self, runs: Iterable[str]) -> list[Path]:
         """What Snakemake knows of the similarities of runs, each file once.
 
-        Of runs that is the record of the job that trained them, of ensembles and encoders the similarity itself.
+        Of runs that is the record of the job that trained them, of ensembles the similarity itself.
         """
         place, known = self.places, self.all_runs
         made = (place.record(self.job_of(run).name) if run in known else place.similarity(run) for run in runs)
@@ -597,7 +584,7 @@ class Plan:
         pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
         if len(pair) < 2 or pair[0].dataset is None:
             return None
-        options = self.figures[figure].model_dump(include={"k", "directions", "queries"})
+        options = self.figures[figure].model_dump(include={"k", "queries"})
         runs, phis = [row.runs[0].name for row in pair], [self.scale.evaluation_phi]
         return Retrievals(figure.partition("/")[0], pair[0].dataset, runs, phis, options)
 
@@ -623,8 +610,7 @@ class Plan:
             if one.a.dataset == dataset and one.is_made
         ]
         phis = dict.fromkeys([self.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.matrices)])
-        options = spec.model_dump(include={"k", "queries", "at_random", "seed"})
-        options["contrasts"] = [list(pair) for pair in dict.fromkeys(pairs)]
+        options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)]}
         return Retrievals(study, dataset, list(runs), list(phis), options)
 
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
@@ -659,8 +645,8 @@ class Plan:
         return list(found.values())
 
     def _matrices_of_margins(self, dataset: str, fraction: float, loss: LossSpec) -> dict[str, Path]:
-        """Matrices of phi that margins of captions alone are made from; of a drawn fraction those of the seed 0."""
-        return self.places.phi_matrices(dataset, loss, part_of(fraction, draw=self.scale.training.draw))
+        """Return the matrices of phi that margins of captions alone are made from."""
+        return self.places.phi_matrices(dataset, loss, part_of(fraction))
 
     def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
         """Runs of a scale, or of its complete form, whose adaptive margins a table or figure shows, each once."""
@@ -889,7 +875,7 @@ class Plan:
         return [name for name, study in self.studies.items() if study.made_at(self.scales[scale])]
 
     def shows_runs(self, scale: str) -> bool:
-        """Whether the scale, or its complete form, has a run of any sort, an encoder among them."""
+        """Whether the scale, or its complete form, has a run of any sort."""
         return bool(self.evaluated_at(scale) or self.subspaces_at(scale))
 
     def numbers_of_runs(self, scale: str) -> dict[str, list[Path]]:
@@ -931,8 +917,7 @@ class Plan:
         described = {dataset for (dataset, _), features in read.items() if self.is_described(dataset, features)}
         extracted = {one for one, features in read.items() if not self.is_described(one[0], features)}
         extracted.update(self.pictured_features)
-        shown = {*self.pictured_datasets, *(run.dataset for run in made.encoded.values())}
-        shown |= {dataset for dataset, _ in extracted}
+        shown = {*self.pictured_datasets, *(dataset for dataset, _ in extracted)}
         shown |= {one for figure in self.figures if (one := self.pictured(scale, figure))}
         shown |= {spec.corpus for spec in self.documents.values() if spec.loader == "corpus"}
         found = [path for dataset in self.scale.datasets for path in self.captions_of(dataset)]

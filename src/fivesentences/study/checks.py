@@ -36,7 +36,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "keep": _CELL | {"model": "model or ensemble"},
     "categories.roles": "role of documents",
     "categories.methods": "method",
-    "categories.other_seeds": {"method": "method", "division": "division"},
+    "categories.other_seeds": {"method": "method"},
     "categories.documents.*.divisions": "division",
 }
 
@@ -79,8 +79,8 @@ def names_of(studies: Mapping[str, Study]) -> Names:
     for study, row in rows:
         parts = (row.model, row.loss, row.fraction, row.captions_per_image)
         for model, loss, fraction, captions in itertools.product(*map(as_list, parts)):
-            variant = {study.variants[model].name} if model in study.variants else set()
-            cells.append(({model, *variant}, loss or "", fraction, captions))
+            variant = {study.models[model].name} if model in study.models else set()
+            cells.append(({model, *variant}, loss, fraction, captions))
     models = {*MODELS, *(name for study in every for name in study.models)}
     known: dict[str, set[Any]] = {
         "table or figure": {one for name, exhibit in declared for one in (exhibit.name, f"{name}/{exhibit.name}")},
@@ -173,7 +173,7 @@ def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
     Raises:
         InputError: Which one, and what is known.
     """
-    variants = {name: spec.name for study in studies.values() for name, spec in study.variants.items()}
+    variants = {name: spec.name for study in studies.values() for name, spec in study.models.items()}
     given: list[tuple[str, Collection[str], list[str]]] = [("training.widths", scale.training.widths, [])]
     for number, exception in enumerate(scale.training.exceptions):
         given.append((f"training.exceptions[{number}].widths", exception.widths, as_list(exception.model or [])))

@@ -74,10 +74,8 @@ class Test(Strict):
     """How a statement is tested."""
 
     expect: Expect = "more"
-    """Of a - b, or of the value: more than zero; less; the same but for less than `smallest`; not less by more than
-    that."""
-    smallest: float | None = Field(default=None, gt=0)
-    """The smallest effect that counts; null: half a percent of the metric's range."""
+    """Of a - b, or of the value: more than zero; less; the same but for less than half a percent of the metric's range;
+    not less by more than that."""
 
 
 class OfRuns(Test):

@@ -92,8 +92,6 @@ class SettingSpec(Strict):
     """Only the first so many captions of each training image; null: all."""
     epochs: Count | list[Count] | None = None
     """Of training; null: as the scale says."""
-    one_caption_per_image: bool | list[bool] | None = None
-    """Whether no batch holds two captions of an image; null: as the scale says."""
 
 
 SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
@@ -103,12 +101,10 @@ AXES = (*SETTINGS, "loss", "inference", "folds")
 class RowSpec(SettingSpec, PublishedRow):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
-    inference, folds.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, loss, inference, folds.
     """
 
-    loss: Name | list[Name] | None = None
-    """Null only for encoders, which are not trained."""
+    loss: Name | list[Name]
     inference: Inference | list[Inference] = "naive"
     """How a run's similarity is read."""
     folds: ReadFolds | list[ReadFolds | None] | None = None
@@ -124,14 +120,13 @@ class OtherSide(Strict):
     fraction: Fraction | None = None
     captions_per_image: CaptionsPerImage | None = None
     epochs: Count | None = None
-    one_caption_per_image: bool | None = None
 
 
 class ContrastSpec(SettingSpec):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, a. What they
-    say holds for both sides, except where ``against`` says otherwise of the second.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, a. What they say holds for both
+    sides, except where ``against`` says otherwise of the second.
     """
 
     a: Name | list[Name]
@@ -342,12 +337,10 @@ class Exhibit(Strict):
 
     Attributes:
         reads: The numbers that it is made from.
-        takes_encoders: Whether its rows may be of encoders, which are not trained here.
         shows_photographs: Whether it shows photographs of a dataset.
     """
 
     reads: ClassVar[Source]
-    takes_encoders: ClassVar[bool] = False
     shows_photographs: ClassVar[bool] = False
 
     name: Name
@@ -423,7 +416,6 @@ class RunTable(TableSpec):
     """Rows x metrics of runs, and the published values that they are compared with."""
 
     reads: ClassVar[Source] = "runs"
-    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["runs"]
     rows: list[RowSpec] = Field(min_length=1)
@@ -737,19 +729,14 @@ class FrontFigure(RunsFigure):
 class HubnessFigure(RunsFigure):
     """How often items are the nearest of a query: one panel per loss and one line per inference method."""
 
-    takes_encoders: ClassVar[bool] = True
-
     kind: Literal["hubness"]
 
 
 class SemanticRecallFigure(RunsFigure):
     """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
 
-    takes_encoders: ClassVar[bool] = True
-
     kind: Literal["semantic_recall_over_m"]
     k: int = Field(default=5, ge=1)
-    formula: Variant = "released"
 
 
 class RetrievalsFigure(RunsFigure):
@@ -759,12 +746,10 @@ class RetrievalsFigure(RunsFigure):
     """
 
     reads: ClassVar[Source] = "retrievals"
-    takes_encoders: ClassVar[bool] = True
     shows_photographs: ClassVar[bool] = True
 
     kind: Literal["retrievals"]
     k: int = Field(default=5, ge=1, le=10)
-    directions: list[Direction] = Field(default=["i2t", "t2i"], min_length=1)
     queries: int = Field(default=1, ge=1, le=5)
     """Of each direction and outcome (found by both, by neither)."""
 
@@ -874,7 +859,6 @@ class GallerySpec(Exhibit):
     """
 
     reads: ClassVar[Source] = "disagreements"
-    takes_encoders: ClassVar[bool] = True
     shows_photographs: ClassVar[bool] = True
 
     name: Name = "gallery"
@@ -886,14 +870,6 @@ class GallerySpec(Exhibit):
     has photographs."""
     contrasts: list[ContrastSpec] = Field(default=[])
     """Two of them each, such as a loss and its control, whose largest differences are shown."""
-    k: int = Field(default=5, ge=1, le=10)
-    """How many items are shown, and the k of recall and NCS."""
-    queries: int = Field(default=6, ge=0, le=50)
-    """Of each direction by each criterion."""
-    at_random: int = Field(default=12, ge=0, le=200)
-    """Queries of each direction that are drawn at random."""
-    seed: int = Field(default=0, ge=0)
-    """Of that draw."""
 
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> Self:

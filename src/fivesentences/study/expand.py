@@ -27,7 +27,6 @@ from fivesentences.study.exhibits import (
 )
 from fivesentences.study.runs import (
     SEED_STEP,
-    EncodedRun,
     EnsembleRun,
     RunSpec,
     Scored,
@@ -52,15 +51,14 @@ class Row:
     ``runs`` holds one run (or ensemble of runs) per seed, in the order of the scale's seeds. It is empty where the line
     is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
     the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
-    inference alone read the same runs. Where the model is an encoder, ``loss`` is empty, ``spec`` is None, and ``runs``
-    holds it alone.
+    inference alone read the same runs.
     """
 
     role: str
     dataset: str | None
     model: str
     loss: str
-    spec: LossSpec | None
+    spec: LossSpec
     fraction: float
     inference: Inference
     published: str | None
@@ -69,7 +67,6 @@ class Row:
     captions_per_image: int | None = None
     features: str | None = None
     epochs: int | None = None
-    one_caption_per_image: bool | None = None
     folds: int | str | None = None
 
     @property
@@ -164,8 +161,8 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
             row = Row(
                 role=spec.role,
                 dataset=scale.roles.get(spec.role),
-                loss=loss or "",
-                spec=None if loss is None else study.losses[loss],
+                loss=loss,
+                spec=study.losses[loss],
                 published=spec.published,
                 **cell,
             )
@@ -197,15 +194,12 @@ class Made:
     Attributes:
         runs: Runs to be trained, members of ensembles among them.
         ensembles: Ensembles.
-        encoded: Encoders and their datasets.
         subspaces: Runs of category retrieval.
-        readings: How each run, ensemble and encoder is read: as it is, and what rows ask for besides; see
-            ``reading_of``.
+        readings: How each run and ensemble is read: as it is, and what rows ask for besides; see ``reading_of``.
     """
 
     runs: dict[str, RunSpec]
     ensembles: dict[str, EnsembleRun]
-    encoded: dict[str, EncodedRun]
     subspaces: dict[str, SubspaceRun]
     readings: dict[str, list[str]]
 
@@ -220,7 +214,6 @@ def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> M
     return Made(
         runs=_union(member for run in scored for member in members_of(run)),
         ensembles=_union(run for run in scored if isinstance(run, EnsembleRun)),
-        encoded=_union(run for run in scored if isinstance(run, EncodedRun)),
         subspaces=_union(run for row in subspace_rows for run in row.runs),
         readings=_readings_of(rows),
     )
@@ -269,16 +262,14 @@ def _why_left_out(row: Row, study: Study, scale: Scale) -> LeftOut | None:
     if row.fraction in scale.leave_out.fractions:
         return "fraction"
     names = {row.model}
-    if row.model not in study.ensembles and row.model not in study.encoders:
+    if row.model not in study.ensembles:
         names.add(_model(study, row.model).name)
     return None if scale.keeps(names, row.loss, row.fraction, row.captions_per_image) else "cell"
 
 
 def _runs(row: Row, study: Study, scale: Scale) -> tuple[Scored, ...]:
-    """One run or ensemble per seed, in the order of the scale's seeds; of an encoder one alone."""
+    """One run or ensemble per seed, in the order of the scale's seeds."""
     assert row.dataset is not None  # otherwise the row is left out
-    if row.model in study.encoders:
-        return (EncodedRun(dataset=row.dataset, model=row.model, encoder=study.encoders[row.model]),)
     if row.model not in study.ensembles:
         return _runs_of_model(row, row.dataset, row.model, study, scale)
     members, count = [], Counter[str]()
@@ -293,22 +284,19 @@ def _runs(row: Row, study: Study, scale: Scale) -> tuple[Scored, ...]:
 def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale) -> tuple[RunSpec, ...]:
     model = _model(study, name)
     settings = scale.training.model_dump(include=set(Hyperparameters.model_fields))
-    widths, layout, options = dict(scale.training.widths), model.layout, dict[str, Any]()
+    widths, options = dict(scale.training.widths), dict[str, Any]()
     cell = ({name, model.name}, row.loss, row.fraction, row.captions_per_image)
     for exception in scale.training.exceptions:
         if exception.holds(cell, dataset, study.name):
             settings |= exception.settings
             widths |= settings.pop("widths", {})
             options |= settings.pop("options", {})
-            layout = settings.pop("features", layout)
     seeds = scale.seeds
     for other in scale.other_seeds:
-        if other.applies(cell, row.epochs, row.one_caption_per_image):
+        if other.applies(cell, row.epochs):
             seeds = other.seeds
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
-    if row.one_caption_per_image is not None:
-        settings["one_caption_per_image"] = row.one_caption_per_image
-    grid = scale.grid_features if layout == "grid" else None
+    grid = scale.grid_features if model.layout == "grid" else None
     features = scale.further_features[row.features] if row.features is not None else grid or scale.features
     assert features is not None  # a scale with roles has features
     run = RunSpec(
@@ -328,7 +316,7 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
 
 def _model(study: Study, name: str) -> ModelSpec:
     """The model that a row names: a variant of the study's, or one of the registry as it is."""
-    return study.variants.get(name) or model_spec(name)
+    return study.models.get(name) or model_spec(name)
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:
@@ -404,5 +392,5 @@ def _subspace_row(
         words=data.words,
         training=categories.training,
     )
-    seeds = categories.seeds_of(name, division)
+    seeds = categories.seeds_of(name)
     return replace(row, runs=tuple(run.model_copy(update={"seed": seed}) for seed in seeds))

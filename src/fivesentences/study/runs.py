@@ -1,4 +1,4 @@
-"""Runs, ensembles and encoders: complete settings, the folder that follows from them, and readings of a similarity."""
+"""Runs and ensembles: complete settings, the folder that follows from them, and readings of a similarity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from fivesentences.config.types import (
     Strict,
 )
 from fivesentences.documents import read_yaml
-from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
@@ -58,8 +57,7 @@ class RunSpec(Strict):
         features = f"@{self.features.stem}" if self.features_named else ""
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
-        batches = ",one_caption_per_image" if self.training.one_caption_per_image else ""
-        part = f"fraction={self.fraction:g}{captions}{epochs}{batches}"
+        part = f"fraction={self.fraction:g}{captions}{epochs}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     def as_recorded(self, recorded: Any) -> dict[str, Any]:
@@ -168,53 +166,20 @@ class EnsembleRun(Strict):
         return self
 
 
-Trained = RunSpec | EnsembleRun
-
-
-class EncodedRun(Strict):
-    """An encoder of a study and the dataset whose test split it embeds."""
-
-    dataset: Name
-    model: Name
-    encoder: EncoderSpec
-
-    @property
-    def name(self) -> str:
-        """Folder of its similarity below ``results/training``, and what records call it."""
-        return self.named(self.dataset, self.model)
-
-    @property
-    def seed(self) -> int:
-        """0: nothing about it is drawn."""
-        return 0
-
-    @staticmethod
-    def named(dataset: str, model: str) -> str:
-        """Such a folder."""
-        return f"{dataset}/{model},encoder"
-
-
-Scored = Trained | EncodedRun
+Scored = RunSpec | EnsembleRun
 
 
 def members_of(run: Scored) -> list[RunSpec]:
-    """The runs to be trained: a run itself, the members of an ensemble, or none for an encoder."""
-    match run:
-        case EnsembleRun():
-            return run.members
-        case EncodedRun():
-            return []
-    return [run]
+    """Return the runs to be trained: a run itself, or the members of an ensemble."""
+    return run.members if isinstance(run, EnsembleRun) else [run]
 
 
 def read_scored(content: dict[str, Any], where: str) -> Scored:
-    """A run, an ensemble or an encoder from its ``model_dump``.
+    """Read a run or an ensemble from its ``model_dump``.
 
     Raises:
         InputError: If a key or value is wrong.
     """
-    if "encoder" in content:
-        return check(EncodedRun, content, where)
     return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
 
 

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from fivesentences.config.files import claims_files, study_file
 from fivesentences.config.reading import read
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
-from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.models import MODELS, ModelSpec, ModelVariant
+from fivesentences.models import MODELS, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
 from fivesentences.study.phis import check_phi
-
-
-def _kind_of_model(given: Any) -> str:
-    of_encoder = isinstance(given, EncoderSpec) or (isinstance(given, dict) and "encoder" in given)
-    return "an encoder" if of_encoder else "a variant"  # these words are no keys, which messages tell apart by
-
-
-AnyOfModels = Annotated[
-    Annotated[EncoderSpec, Tag("an encoder")] | Annotated[ModelVariant, Tag("a variant")], Discriminator(_kind_of_model)
-]
 
 
 class Study(Strict):
@@ -40,8 +28,8 @@ class Study(Strict):
     short: str = ""
     """What navigation calls the paper; default: `paper`."""
     losses: dict[Name, LossSpec] = Field(default={})
-    models: dict[Name, AnyOfModels] = Field(default={})
-    """Variants, such as scan_i2t, and encoders; a row may also name a known model as it is."""
+    models: dict[Name, ModelVariant] = Field(default={})
+    """Variants, such as scan_i2t; a row may also name a known model as it is."""
     ensembles: dict[Name, list[Name]] = Field(default={})
     """Models whose similarities are averaged; a model that is listed twice has two seeds."""
     methods: dict[Name, AnyMethod] = Field(default={})
@@ -82,16 +70,6 @@ class Study(Strict):
         return model.title if model is not None else otherwise or name
 
     @property
-    def variants(self) -> dict[str, ModelSpec]:
-        """Those of its models that are trained here."""
-        return {name: model for name, model in self.models.items() if isinstance(model, ModelSpec)}
-
-    @property
-    def encoders(self) -> dict[str, EncoderSpec]:
-        """Those of its models that are not trained here."""
-        return {name: model for name, model in self.models.items() if isinstance(model, EncoderSpec)}
-
-    @property
     def exhibits(self) -> Iterator[Exhibit]:
         """All tables and figures, in the order of the page."""
         yield from self.tables
@@ -119,9 +97,8 @@ class Study(Strict):
                 raise ValueError(f"'{name}' is the name of a model and of an ensemble; rename one")
             if len(members) < 2:
                 raise ValueError(f"ensembles.{name} has {len(members)} members; an ensemble has at least two")
-            for kind, known in (("ensemble", self.ensembles), ("encoder", self.encoders)):
-                for member in (one for one in members if one in known):
-                    raise ValueError(f"ensembles.{name} names the {kind} '{member}'; its members are trained here")
+            for member in (one for one in members if one in self.ensembles):
+                raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are single models")
         return self
 
     @model_validator(mode="after")
@@ -142,7 +119,7 @@ class Study(Strict):
                 if asked is not None:
                     check_phi(asked, f"{exhibit.name}: {where}", whole=whole)
             margins = [name for _, name in exhibit.adaptive_margins()]
-            of_rows = [loss for row in exhibit.row_specs() for loss in as_list(row.loss) if loss is not None]
+            of_rows = [loss for row in exhibit.row_specs() for loss in as_list(row.loss)]
             losses = [*margins, *of_rows]
             methods = [method for row in exhibit.every_subspace_row() for method in as_list(row.method)]
             for kind, names_asked, known in (("loss", losses, self.losses), ("method", methods, self.methods)):
@@ -156,34 +133,6 @@ class Study(Strict):
                         f"{exhibit.name} shows the margins of the loss '{name}', which has no adaptive margins; name a "
                         "loss with sam, whose margins are adaptive"
                     )
-        return self
-
-    @model_validator(mode="after")
-    def _models_are_trained_or_not(self) -> Study:
-        rows = [(one, row) for one in self.declared for row in one.row_specs()]
-        for exhibit, row in rows:
-            models = as_list(row.model)
-            encoders = [model for model in models if model in self.encoders]
-            stated = sorted(row.model_fields_set - {"role", "model", "inference"})
-            if not encoders:
-                if row.loss is None:
-                    raise ValueError(f"{exhibit.name}: a row of {', '.join(models)} has no loss; add it")
-                continue
-            if len(encoders) < len(models):
-                raise ValueError(
-                    f"{exhibit.name} has a row of '{encoders[0]}', which is an encoder, and of models that are "
-                    "trained; give the encoders a row of their own"
-                )
-            if not exhibit.takes_encoders:
-                raise ValueError(
-                    f"{exhibit.name} compares how models are trained, but '{encoders[0]}' is an encoder, which is "
-                    "not trained here; show it in a table or figure of another kind"
-                )
-            if stated:
-                raise ValueError(
-                    f"{exhibit.name}: a row of the encoder '{encoders[0]}', which is not trained here, has "
-                    f"{stated[0]}; remove it"
-                )
         return self
 
 

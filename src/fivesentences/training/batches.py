@@ -10,11 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.errors import InputError
 from fivesentences.training.vocabulary import PAD, Vocabulary
-
-BUCKET = 50  # so many batches of captions are sorted by length together
 
 
 @dataclass(frozen=True)
@@ -55,73 +51,17 @@ class EncodedCaptions:
         return torch.from_numpy(tokens), torch.from_numpy(lengths)
 
 
-def training_order(
-    settings: Hyperparameters, lengths: np.ndarray, image_of_caption: np.ndarray, seed: int, epoch: int
-) -> np.ndarray:
-    """Draw the order ``[captions]`` in which a run with these settings sees its captions in an epoch.
+def training_order(captions: int, seed: int, epoch: int) -> np.ndarray:
+    """Draw the order ``[captions]`` in which a run sees its captions in an epoch.
 
     It follows from the arguments alone, so that any epoch can be resumed.
 
     Args:
-        settings: Hyperparameters of the run.
-        lengths: ``[captions]`` words of each; read with ``bucketing`` only.
-        image_of_caption: ``[captions]`` image index of each.
+        captions: Number of training captions.
         seed: Seed of the run.
         epoch: From 0.
-
-    Raises:
-        InputError: See ``distinct_order``.
     """
-    rng, size = np.random.default_rng([seed, epoch]), settings.batch_size
-    if settings.bucketing:
-        return bucketed_order(lengths, size, rng)
-    if settings.one_caption_per_image:
-        return distinct_order(image_of_caption, size, rng)
-    return rng.permutation(len(image_of_caption))
-
-
-def bucketed_order(lengths: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw an order in which captions of similar length share a batch of ``size``: less padding.
-
-    The shuffled captions are sorted by length within stretches of ``BUCKET`` batches, and then the batches are
-    shuffled; the last, smaller one stays last.
-    """
-    order = rng.permutation(len(lengths))
-    stretches = [order[start : start + BUCKET * size] for start in range(0, len(order), BUCKET * size)]
-    order = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in stretches])
-    whole = len(order) // size * size
-    batches = order[:whole].reshape(-1, size)
-    return np.concatenate([batches[rng.permutation(len(batches))].ravel(), order[whole:]])
-
-
-def distinct_order(image_of_caption: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw an order ``[captions]`` in which no batch of ``size`` holds two captions of one image.
-
-    Each image's captions go to different batches, to those with the most free places, drawn among equals; images with
-    many captions choose first. This finds places for all of them whenever there is a way (Gale and Ryser).
-
-    Raises:
-        InputError: If an image has more captions than there are batches, or the last, smaller batch leaves no way.
-    """
-    captions = len(image_of_caption)
-    batches = -(-captions // size)
-    counts = np.bincount(image_of_caption)
-    free = np.full(batches, size)
-    free[-1] = captions - (batches - 1) * size  # the last one may be smaller
-    places = np.empty(captions, dtype=np.int64)
-    shuffled = rng.permutation(captions)
-    by_image = shuffled[np.argsort(image_of_caption[shuffled], kind="stable")]
-    of_image = np.split(by_image, np.cumsum(counts)[:-1])  # each image's captions, shuffled
-    images = rng.permutation(len(counts))
-    for image in images[np.argsort(-counts[images], kind="stable")]:
-        # The random part, below 1, decides among equals.
-        chosen = np.argsort(-(free + rng.random(batches)), kind="stable")[: counts[image]]
-        if len(chosen) < counts[image] or free[chosen].min() < 1:
-            what = f"{batches} batches of {size} cannot share the {counts[image]} training captions of image {image}"
-            raise InputError(f"one_caption_per_image: {what}; set another batch_size, or leave it out.")
-        places[of_image[image]] = chosen
-        free[chosen] -= 1
-    return shuffled[np.argsort(places[shuffled], kind="stable")]
+    return np.random.default_rng([seed, epoch]).permutation(captions)
 
 
 def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:

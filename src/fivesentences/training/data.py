@@ -149,7 +149,7 @@ class RunData:
         where = f"training.exceptions: [{{model: {name}, features: {layout}}}]"
         check_layout(layout, table, f"the model '{name}'", f"set features.layout to '{layout}', for a scale by {where}")
         whole_train = whole.split("train")
-        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+        train = training_part(whole_train, spec.fraction, spec.captions_per_image)
         if (words := spec.training.vocabulary) is None:
             vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         else:

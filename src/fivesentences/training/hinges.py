@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
@@ -60,23 +59,19 @@ class HingeValues:
         return len(self.margin)
 
 
-def batches_of_epochs(
-    settings: Hyperparameters, lengths: NDArray[np.int64], image_of_caption: NDArray[np.int64], seed: int, at_least: int
-) -> Iterator[NDArray[np.int64]]:
+def batches_of_epochs(captions: int, size: int, seed: int, at_least: int) -> Iterator[NDArray[np.int64]]:
     """Yield the batches of the first whole epochs of a run, as training draws them.
 
     Args:
-        settings: Hyperparameters of the run.
-        lengths: ``[captions]``.
-        image_of_caption: ``[captions]``, at least 2 captions.
+        captions: Number of captions, at least 2.
+        size: Pairs of a batch.
         seed: Seed of the run.
         at_least: Minimum number of batches, rounded up to whole epochs. A last batch of a single caption, which has no
             hinges, is left out.
     """
-    captions, size = len(image_of_caption), settings.batch_size
     of_epoch = captions // size + (captions % size > 1)
     for epoch in range(-(-at_least // of_epoch)):
-        for rows in batches_of(training_order(settings, lengths, image_of_caption, seed, epoch), size):
+        for rows in batches_of(training_order(captions, seed, epoch), size):
             if len(rows) > 1:
                 yield rows
 
@@ -85,8 +80,8 @@ def hinges_of_captions(
     loss: LossSpec,
     part: Corpus,
     phis: Mapping[str, BatchPhi],
-    settings: Hyperparameters,
     *,
+    batch_size: int,
     batches: int,
     seed: int = 0,
 ) -> HingeValues:
@@ -96,7 +91,7 @@ def hinges_of_captions(
         loss: A loss with a SAM whose margins are adaptive and whose negatives are random.
         part: The training captions of a run.
         phis: Each phi of these captions that the loss reads, by its key.
-        settings: How batches are drawn; captions of similar length do not share a batch here.
+        batch_size: Pairs of a batch.
         batches: Minimum number of batches, rounded up to whole epochs.
         seed: Seed of the order of the captions, and of the negatives.
 
@@ -107,12 +102,10 @@ def hinges_of_captions(
     if sam.negatives != "random":
         what = "are chosen by similarity, so its margins are those of a trained run"
         raise InputError(f"the negatives of '{loss.folder}' {what}.")
-    pairing = part.image_of_caption
-    lengths = np.ones(part.n_captions, dtype=np.int64)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         found = []
-        for rows in batches_of_epochs(settings, lengths, pairing, seed, batches):
+        for rows in batches_of_epochs(part.n_captions, batch_size, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
             found.append(_of_batch(sam, _phi(phis, keys, rows), nothing, known=False))
     return _joined(found, sam.largest_margin)
@@ -134,12 +127,12 @@ def hinges_of_run(
         InputError: If a file is missing or damaged, or the run's loss has no adaptive margins.
     """
     spec = trained.spec
-    part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+    part = training_part(whole, spec.fraction, spec.captions_per_image)
     extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
     split = Split.of(part, FeatureTable.open(features), trained.preparation, trained.vocabulary, extras)
     sam, keys = _sam_of(spec.loss, spec.seed)
     phis = open_phis(keys, split.corpus, phi_files, whole)
-    rows = batches_of_epochs(spec.training, split.captions.lengths, split.image_of_caption.numpy(), spec.seed, batches)
+    rows = batches_of_epochs(part.n_captions, spec.training.batch_size, spec.seed, batches)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(spec.seed)
         found = []

@@ -114,10 +114,9 @@ class Training:
         """
         stop, saved, pause = stop or Stop(), time.monotonic(), seconds_between_saves
         train, done = self.data.train, self.epoch * self.batches + self.step
-        lengths, images = train.captions.lengths, train.image_of_caption.numpy()
         with Bar(label, self.settings.epochs * self.batches, done) as bar:
             while self.epoch < self.settings.epochs:
-                order = training_order(self.settings, lengths, images, self.spec.seed, self.epoch)
+                order = training_order(len(train.captions), self.spec.seed, self.epoch)
                 for batch in self.loader.batches(batches_of(order, self.settings.batch_size, first=self.step)):
                     self._train_batch(batch)
                     bar.advance(1, self._note())
@@ -143,7 +142,7 @@ class Training:
         """The rate of the current epoch, where it falls to this share of itself at each drop."""
         if self.settings.drop_every is not None:
             return self.settings.learning_rate * drop ** (self.epoch // self.settings.drop_every)
-        dropped = self.epoch >= self.settings.drop_after * self.settings.epochs
+        dropped = self.epoch >= self.settings.epochs / 2
         return self.settings.learning_rate * (drop if dropped else 1.0)
 
     def _train_batch(self, batch: Batch) -> None:

@@ -26,8 +26,8 @@ STATED: dict[str, list[dict[str, Any]]] = {
     "cca": [{key: value} for key in ("dimensions", "components") for value in (3, 4)] + [{"weighted": True}],
     "kcca": [{key: value} for key in ("gamma", "ridge") for value in (0.2, 0.25)] + [{"documents": 5}],
     "semantic_matching": [{"after_cca": True, "dimensions": 4}, {"classifier": "mlp"}, {"centre": "train"}],
-    "dcca": [{key: value} for key in ("epochs", "hidden", "dimensions") for value in (3, 4)] + [{"reconstruct": 0.2}],
-    "corr_ae": [{"share": value} for value in (0.2, 0.25)] + [{"output": 3}],
+    "dcca": [{key: value} for key in ("epochs", "dimensions") for value in (3, 4)] + [{"reconstruct": 0.2}],
+    "corr_ae": [{"share": value} for value in (0.2, 0.25)],
     "acmr": [{key: 0.25} for key in ("adversary", "triplets", "margin")],
     "pls": [{"dimensions": 3}, {"inputs": "standardise"}, {"inputs": "as_stored"}],
 }

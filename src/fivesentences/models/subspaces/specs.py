@@ -256,13 +256,10 @@ class OtherNetwork(MethodSpec):
     """Learning rate of Adam."""
     epochs: Count | None = None
     """Epochs instead of the scale's."""
-    hidden: Count | None = None
-    """Width of the hidden layer instead of the scale's."""
 
     def training(self, scale: SubspaceTraining) -> SubspaceTraining:
-        """The scale's settings with those that are given here instead."""
-        own = {key: getattr(self, key, None) for key in ("epochs", "hidden", "output")}
-        return scale.model_copy(update={key: value for key, value in own.items() if value is not None})
+        """Return the scale's settings, with the epochs that are given here."""
+        return scale if self.epochs is None else scale.model_copy(update={"epochs": self.epochs})
 
 
 class DeepCCA(OtherNetwork):
@@ -292,8 +289,6 @@ class CorrelationAutoencoder(OtherNetwork):
     method: Literal["corr_ae"]
     share: float = Field(default=0.8, gt=0, lt=1)
     """Alpha: weight of the agreement of codes, 1 - alpha of reconstruction."""
-    output: Count | None = None
-    """Width of the subspace instead of the scale's."""
 
 
 class Adversarial(OtherNetwork):
@@ -308,8 +303,6 @@ class Adversarial(OtherNetwork):
     """Weight of the triplets beside the classes."""
     margin: Positive = 0.2
     """Margin of the triplets."""
-    output: Count | None = None
-    """Width of the subspace instead of the scale's."""
 
 
 class RandomRanking(MethodSpec):

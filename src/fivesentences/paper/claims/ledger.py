@@ -276,7 +276,7 @@ def _unit(test: AnyTest) -> tuple[Unit, float]:
         unit, found = "", POWER
     else:
         found = SHARE * (1.0 if isinstance(test, MethodsTest) else 2.0)
-    return unit, test.smallest or found
+    return unit, found
 
 
 def _column(pairs: pd.DataFrame, phi: str) -> str | None:

@@ -24,7 +24,6 @@ from fivesentences.paper.numbers.results import Measure, Results, evaluated_colu
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import label_of, line_labels, loss_in_words
 from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
-from fivesentences.paper.text.run_notes import training_in_words
 from fivesentences.study.exhibits import OF_LINE, CurvesFigure, SemanticRecallFigure
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import members_of
@@ -90,7 +89,6 @@ def _labels(spec: CurvesFigure, rows: Sequence[Row], study: Study) -> list[str]:
         words = [study.label_of(row.loss), label_of(study, "fraction", row.fraction) if spec.over == "epochs" else ""]
         words.append("" if row.features is None else study.label_of(row.features))
         words.append("" if count is None else f"{count} caption{'s' if count > 1 else ''} per image")
-        words += training_in_words(None, row.one_caption_per_image) or [""]
         named.append([*words, label_of(study, "inference", row.inference)])
     telling = [part for part, words in enumerate(zip(*named, strict=True)) if len(set(words)) > 1] or [0]
     return [", ".join(words[part] for part in telling if words[part]).replace(", + ", " + ") for words in named]
@@ -176,8 +174,7 @@ def semantic_recall_figure(spec: SemanticRecallFigure, context: Context, frame: 
     labels = [label for role in roles for label in line_labels([row for row in made if row.role == role], study)]
     data = _semantic_tidy(spec, made, labels, results, scale.evaluation_phi)
     how_to_read = (
-        f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, {spec.formula} formula, the query's own "
-        "items removed."
+        f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, released formula, the query's own items removed."
     )
     notes = notes_of_runs(spec, context, results, [how_to_read])
     return Drawing(data, notes, lambda canvas: draw_semantic_recall(canvas, data, study))
@@ -188,7 +185,7 @@ def _semantic_tidy(
 ) -> pd.DataFrame:
     """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
     measures = [
-        Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, phi)
+        Measure(f"SR@{spec.k}", direction, "released", "removed", 0, style, phi)
         for direction in ("i2t", "t2i")
         for style in STYLES
     ]

@@ -60,7 +60,7 @@ def _sign(column: ColumnSpec) -> int:
 def _tidy(spec: FrontFigure, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
     """One line per row and y: means over seeds, with the lowest and highest value."""
     study, scale = context.study, context.scale
-    families, parts = _families({row.loss: row.spec for row in rows if row.spec is not None}), []
+    families, parts = _families({row.loss: row.spec for row in rows}), []
     columns = evaluated_columns(spec.y, scale) if evaluated_columns([spec.x], scale) else []
     for role, model in dict.fromkeys((row.role, row.model) for row in rows):
         for column in columns:

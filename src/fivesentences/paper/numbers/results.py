@@ -231,5 +231,5 @@ def headline_of(tidy: pd.DataFrame) -> dict[str, Any]:
 
 
 def kind_of(run: str) -> str:
-    """Return the name of a run without its seed; an encoder has no seed and is a kind of its own."""
-    return run.rpartition("/seed=")[0] or run
+    """Return the name of a run without its seed."""
+    return run.rpartition("/seed=")[0]

@@ -192,13 +192,13 @@ def _bars(phi: Mapping[str, float], best_other: Mapping[str, float]) -> list[dic
 def notes_on(found: Mapping[str, Any], rows: Sequence[Row], study: Study) -> list[str]:
     """How the page is to be read: what the numbers are, and of which runs."""
     k, phi = found["k"], phi_in_words(found["phis"][0])
-    seeds = sorted({row.runs[0].seed for row in rows if row.spec is not None})
-    of_seed = f" (seed {', '.join(map(str, seeds))})" if seeds else ""
+    seeds = sorted({row.runs[0].seed for row in rows})
     models, fractions = ({getattr(row, part) for row in rows} for part in ("model", "fraction"))
     alike = f" All are {study.label_of(rows[0].model)}." if len(models) == 1 else ""
-    alike += f" Trained on {rows[0].fraction:.0%} of the captions." if len(fractions) == 1 and seeds else ""
+    alike += f" Trained on {rows[0].fraction:.0%} of the captions." if len(fractions) == 1 else ""
     return [
-        f"One run of each model{of_seed} on the {found['split']} split of {study.label_of(found['dataset'])}.{alike} "
+        f"One run of each model (seed {', '.join(map(str, seeds))}) on the {found['split']} split of "
+        f"{study.label_of(found['dataset'])}.{alike} "
         "How two single runs differ on single queries says nothing about their losses yet: claims are tested over "
         "seeds and queries.",
         f"R@{k} says whether an own item is among the first {k}. NCS at {k} is the mean {phi} of the first {k} over "

@@ -28,7 +28,7 @@ from fivesentences.study.expand import NO_TIME, Row
 from fivesentences.study.study import Study
 
 # What the rows of a group have in common.
-GROUPED = ("role", "features", "fraction", "captions_per_image", "epochs", "one_caption_per_image", "folds")
+GROUPED = ("role", "features", "fraction", "captions_per_image", "epochs", "folds")
 KEYS = ("role", "dataset", *GROUPED[1:-1], "row", "model", "loss", "inference", "published_row", *vars(Measure("")))
 DECIMALS = 1
 STUB: tuple[Part, ...] = ("model", "loss", "inference")  # what a row of ours is called by
@@ -117,7 +117,7 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
 def _title(rows: Sequence[Row], study: Study) -> str:
     """Word the title of a group: dataset, features, training captions, epochs and folds."""
     first = rows[0]
-    captions = "all training captions" if any(row.spec for row in rows) else "no training captions"
+    captions = "all training captions"
     if first.fraction < 1:
         captions = f"{100 * first.fraction:g}% of the training captions"
     if (count := first.captions_per_image) is not None:
@@ -125,7 +125,7 @@ def _title(rows: Sequence[Row], study: Study) -> str:
         captions = f"{count} caption{'s' if count > 1 else ''} of each training image{among}"
     played = "" if first.dataset == first.role else f" in the role of {study.label_of(first.role)}"
     features = "" if first.features is None else f", {study.label_of(first.features)}"
-    training = training_in_words(first.epochs, first.one_caption_per_image)
+    training = training_in_words(first.epochs)
     read = first.folds if isinstance(first.folds, str) else f"mean of {first.folds}"
     galleries = [] if first.folds is None else [f"{read} folds of the test split"]
     return ", ".join([f"{study.label_of(str(first.dataset))}{played}{features}", captions, *training, *galleries])

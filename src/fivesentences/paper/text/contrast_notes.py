@@ -28,13 +28,11 @@ def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
     captions = [f"{100 * row.fraction:g}% of the training captions" if row.fraction < 1 else "all training captions"]
     if (count := row.captions_per_image) is not None:
         captions.append(f"{count} caption{'s' if count > 1 else ''} per training image")
-    batches = training_in_words(None, row.one_caption_per_image)
     return [
         (row.model, study.label_of(row.model), ""),
         (row.features, study.label_of(row.features) if row.features else "", "the scale’s features"),
         ((row.fraction, row.captions_per_image), ", ".join(captions), ""),
-        (row.epochs, "".join(training_in_words(row.epochs, None)), "the scale’s epochs"),
-        (row.one_caption_per_image, "".join(batches), "batches as the scale says"),
+        (row.epochs, "".join(training_in_words(row.epochs)), "the scale’s epochs"),
     ]
 
 

@@ -17,8 +17,6 @@ def label_of(study: Study, part: Part, value: Any) -> str:
     """Name a dataset, model, loss or inference method as the study does; a fraction in percent."""
     if part == "fraction":
         return f"{value:.0%}"
-    if part == "loss" and not value:
-        return "pre-trained"  # an encoder
     return study.label_of(value, INFERENCES.get(value) if part == "inference" else None)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from fivesentences.config.scales import Scale
-from fivesentences.encoders.spec import PLACE
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
@@ -49,7 +48,6 @@ def notes_on_data(
         notes.append(
             f"{study.label_of(model)}: the mean of the similarities of {names}, each trained separately{other_seeds}."
         )
-    notes += _on_encoders(made, study)
     leaking = unique(
         study.label_of(row.model)
         for row in made
@@ -61,7 +59,7 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    for seeds, where in _seeds_of([row for row in made if row.spec is not None], study).items():
+    for seeds, where in _seeds_of(made, study).items():
         named = ", ".join(map(str, seeds))
         notes.append(
             f"{shown} over {len(seeds)} seeds ({named}){where}."
@@ -69,20 +67,6 @@ def notes_on_data(
             else f"One seed ({named}){where}, so no spread is known."
         )
     return [*notes, f"{capitalised(results.gallery(made[0].runs[0].name).tie_rule)}."]
-
-
-def _on_encoders(rows: Sequence[Row], study: Study) -> list[str]:
-    notes = []
-    for name in unique(row.model for row in rows if row.spec is None):
-        spec = study.encoders[name]
-        settings = [spec.encoder, spec.precision]
-        settings += [f"captions as “{spec.prompt}”"] if spec.prompt != PLACE else []
-        settings += [f"at most {spec.max_length} tokens"] if spec.max_length is not None else []
-        notes.append(
-            f"{study.label_of(name)} ({', '.join(settings)}): pre-trained elsewhere, on other data, and on no training "
-            "caption here; its similarity is the cosine."
-        )
-    return notes
 
 
 def _features_of(rows: Sequence[Row], study: Study) -> str:
@@ -186,12 +170,9 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     return [f"{made}; the target “complete” makes the others too ({' · '.join(models)})."] if models else []
 
 
-def training_in_words(epochs: int | None, one_caption_per_image: bool | None) -> list[str]:
-    """Word the training of a row beside its captions: ``60 epochs``, ``one caption per image in a batch``."""
-    words = [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
-    if one_caption_per_image is not None:
-        words.append("one caption per image in a batch" if one_caption_per_image else "any captions in a batch")
-    return words
+def training_in_words(epochs: int | None) -> list[str]:
+    """Word the training of a row beside its captions: ``60 epochs``."""
+    return [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
 
 
 def _part_in_words(row: Row) -> str:
@@ -200,7 +181,7 @@ def _part_in_words(row: Row) -> str:
     if row.captions_per_image is not None:
         captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
         part = captions if row.fraction == 1 else f"{part} with {captions}"
-    return ", ".join([part, *training_in_words(row.epochs, row.one_caption_per_image)])
+    return ", ".join([part, *training_in_words(row.epochs)])
 
 
 def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
