@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.evaluation.tidy import SUMMED
-from fivesentences.paper.claims.ledger import Numbers
+from fivesentences.paper.claims.judging import Numbers
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.plan import Plan
 from fivesentences.study.runs import RunSpec

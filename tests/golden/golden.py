@@ -42,8 +42,8 @@ SHOWN = 20
 WIDTH = 160  # characters of a value that are shown
 # Files whose lines follow what a model retrieves: other items where it was trained on another kind of processor.
 RETRIEVED = {"gallery/gallery.csv", "five_sentences/figure1.csv", "knn_margin/hubness.csv"}
-# Columns whose words follow from numbers, which differ there: verdict, why, outcome.
-CLAIMS, VERDICTS = "claims/claims.csv", {6, 7, 11}
+# Columns whose words follow from numbers, which differ there: verdict, outcome.
+CLAIMS, VERDICTS = "claims/claims.csv", {6, 10}
 DIGEST = re.compile(r"[0-9a-f]{64}")
 NUMBER = re.compile(r"[-+−]?\b\d+(?:\.\d+)?(?:e[-+]?\d+)?\b|\bnan\b|\binf\b")
 COLUMNS = ["file", "key", "value"]

@@ -93,7 +93,6 @@ rule judge_claims:
     output:
         data="results/paper/{scale}/claims/claims.json",
         csv="results/paper/{scale}/claims/claims.csv",
-        markdown="results/paper/{scale}/claims/claims.md",
         html=report(
             "results/paper/{scale}/claims/claims.html",
             caption="../report/claims.rst",

@@ -5,7 +5,7 @@ from pathlib import Path
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.claims.ledger import judge_claims, read_numbers
+from fivesentences.paper.claims.judging import judge_claims, read_numbers
 from fivesentences.paper.claims.writing import write_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.plan.plan import plan_of

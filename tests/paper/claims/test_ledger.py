@@ -1,257 +1,47 @@
-"""From measured runs to verdicts and pages."""
+"""The ledger of claims over the scales whose results are kept."""
 
 from __future__ import annotations
 
-import copy
-import csv
-import html
-import re
-from dataclasses import replace
+import subprocess
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
-from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import PER_QUERY
-from fivesentences.paper.claims.ledger import Numbers, judge_claims
-from fivesentences.paper.claims.writing import counted, counts_of, read_claims, write_claims
-from fivesentences.paper.site.shell import Site
-from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import PaperClaims
-from made_up_claims import is_sam, noise, numbers_of
+from fivesentences.paper.claims.ledger import write_ledger
+from fivesentences.paper.claims.verdicts import Effect, chance_of, outcome_of, verdict_of
+from fivesentences.paper.claims.writing import read_claims
+from fivesentences.study.study import read_claims as claims_of_papers
 
-SAM_RECALL = "five_sentences/sam_recall_10"
-CONFIG = Path(__file__).parents[3] / "config"
-COLUMNS = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
+ROOT = Path(__file__).parents[3]
+LISTED = ["git", "ls-files", "results/paper/*/claims/claims.json"]
+KEPT = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
 
 
-def only(plan: Plan, *names: str) -> tuple[PaperClaims, ...]:
-    """The claims of these names."""
-    return tuple(
-        replace(paper, claims=paper.claims.model_copy(update={"claims": chosen}))
-        for paper in plan.claims
-        if (chosen := [one for one in paper.claims.claims if f"{paper.name}/{one.name}" in names])
-    )
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parts[-3])
+def test_kept_verdicts_follow_from_the_kept_effects(path: Path) -> None:
+    for claim in read_claims(path)["claims"]:
+        test, smallest = claim["test"], claim["smallest"]
+        level = test["level"] if test["kind"] == "level" else test.get("level", 0.0)
+        effects = [Effect(**cell["effect"]) for cell in claim["cells"]]
+        rule = test.get("expect", "more"), smallest, level
+        outcomes = [outcome_of(effect, *rule) for effect in effects]
+        chances = [chance_of(effect, *rule) for effect in effects]
+        assert outcomes == [cell["outcome"] for cell in claim["cells"]]
+        assert claim["verdict"] == verdict_of(outcomes, chances, any(effect.is_repeated for effect in effects))
 
 
-def judged_of(plan: Plan, numbers: Numbers, *names: str) -> dict[str, dict[str, Any]]:
-    """The named claims, or all, as they are judged."""
-    plan.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
-    alone = copy.copy(plan)
-    alone.claims = only(plan, *names) if names else plan.claims
-    return {f"{one['paper']}/{one['name']}": one for one in judge_claims(alone, plan.scale.scale, numbers)}
-
-
-def effects_of(claim: dict[str, Any]) -> list[dict[str, Any]]:
-    return [cell["effect"] for cell in claim["cells"]]
-
-
-@pytest.fixture(scope="module")
-def plan(planned, make_scale) -> Plan:
-    return planned(make_scale())
-
-
-@pytest.mark.parametrize(
-    ("gain", "verdict"),
-    [
-        (lambda run: 40.0 if is_sam(run) else 0.0, "holds"),
-        (lambda run: -40.0 if is_sam(run) else 0.0, "does not"),
-        (lambda run: 0.0, "does not"),  # an effect of 3 would have been seen
-        (lambda run: 40.0 if is_sam(run) and run.loss.sam.variant == "paper" else 0.0, "partly"),
-    ],
-)
-def test_what_was_put_into_the_numbers_is_the_verdict(plan, gain, verdict):
-    found = judged_of(plan, numbers_of(plan, gain), SAM_RECALL)[SAM_RECALL]
-    assert (found["verdict"], len(found["cells"])) == (verdict, 3)
-    for effect in effects_of(found):
-        assert (effect["over"], effect["seeds"]) == ("seeds and queries", 3)
-        assert effect["a"] - effect["b"] == pytest.approx(effect["value"])
-
-
-def test_training_that_varies_too_much_leaves_it_open_and_says_what_would_have_been_seen(plan):
-    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, wild=20), SAM_RECALL)[SAM_RECALL]
-    assert (found["verdict"], found["why"]) == ("not testable", "too uncertain")
-    assert all(effect["detectable"] > 10 for effect in effects_of(found))
-
-
-def test_one_seed_has_effects_over_its_queries_and_settles_nothing(planned, make_scale):
-    plan = planned(make_scale(seeds=[0]))
-    found = judged_of(plan, numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0))
-    one = found[SAM_RECALL]
-    assert (one["verdict"], one["why"]) == ("not testable", "too few seeds")
-    assert all(effect["over"] == "queries" and effect["low"] > 35 for effect in effects_of(one))
-    kinds = ("runs", "level", "methods")
-    assert {one["verdict"] for one in found.values() if one["test"]["kind"] in kinds} == {"not testable"}
-
-
-def test_effects_less_the_same_elsewhere_and_of_two_readings_are_differences(plan):
-    def gain(run: RunSpec) -> float:
-        return (40.0 if run.fraction == 0.1 else 10.0) if is_sam(run) else 0.0
-
-    names = ("gain_shrinks_100", "any_recall_rises", "semantic_recall_falls")
-    names = ("knn_margin/is_raises_recall", *(f"five_sentences/{name}" for name in names))
-    found = judged_of(plan, numbers_of(plan, gain), *names)
-    shrinks = found["five_sentences/gain_shrinks_100"]
-    assert shrinks["verdict"] == "holds"
-    assert [effect["value"] for effect in effects_of(shrinks)] == pytest.approx([30.0] * len(shrinks["cells"]), abs=1)
-    readings = effects_of(found["knn_margin/is_raises_recall"])
-    assert readings and {effect["over"] for effect in readings} == {"seeds"}
-    assert [effect["value"] for effect in readings] == pytest.approx([2.0] * len(readings), abs=0.1)
-    assert found["five_sentences/any_recall_rises"]["verdict"] == "holds"
-    assert found["five_sentences/semantic_recall_falls"]["verdict"] == "does not"  # it rises by m
-
-
-def test_a_claim_that_nothing_tests_says_so(plan):
-    why = {
-        "five_sentences/sam_recall_coco": "runs that test it",
-        "sched_sam/beats_cca": "runs that test it",
-        "five_sentences/spice_closer_to_people": "people who rated such pairs",
-    }
-    for name, one in judged_of(plan, numbers_of(plan, lambda run: 0.0), *why).items():
-        assert (one["verdict"], one["why"]) == ("not testable", f"the scale has no {why[name]}")
-
-
-def test_people_are_asked_over_the_pairs_that_print_means(plan):
-    draw = np.random.default_rng(0)
-    own = np.arange(900) % 3 == 0
-    people = draw.normal(size=900) + 2 * own
-    pairs = pd.DataFrame(
-        {
-            "image_id": [f"i{place // 6}" for place in range(900)],
-            "human": people,
-            "own": own,
-            "binary": own.astype(float),
-            "spice": people + 0.5 * draw.normal(size=900),
-            "cider-reattached": people + 3 * draw.normal(size=900),
-            "spice|own_left_out": -people,
+def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
+    papers = claims_of_papers(ROOT / "config", {}, "the ledger")
+    write_ledger(KEPT, papers, tmp_path)
+    for name in ("index.html", "claims.csv", "claims.md"):
+        kept = (ROOT / "results" / "paper" / "claims" / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == kept, f"{name} is of other results; run docs/ledger"
+    frame = pd.read_csv(tmp_path / "claims.csv", index_col=["paper", "name"])
+    for path in KEPT:
+        content = read_claims(path)
+        assert frame[content["scale"]].value_counts().to_dict() == {
+            verdict: count for verdict, count in content["counts"].items() if count
         }
-    )
-    names = ("five_sentences/spice_closer_to_people", "five_sentences/spice_beats_binary")
-    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"some_judge": pairs}), *names)
-    closer = found[names[0]]
-    assert closer["verdict"] == "holds" and "some judge, 600 pairs" in closer["cells"][0]["label"]
-    assert found[names[1]]["cells"][0]["label"] == "some judge, 900 pairs"
-    wanted = pairs[~own][["spice", "cider-reattached"]].corrwith(pairs[~own]["human"])
-    assert effects_of(closer)[0]["value"] == pytest.approx(wanted.iloc[0] - wanted.iloc[1])
-    drawn = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"scenes_truth": pairs}), names[0])
-    assert drawn[names[0]]["cells"] == []  # a program is not people
-
-
-@pytest.mark.parametrize(("power", "verdict"), [(1.0, "holds"), (-1.0, "does not"), (0.0, "does not")])
-def test_pairs_that_labels_take_along_are_a_power_of_ten(plan, power, verdict):
-    draw = np.random.default_rng(0)
-    pairs = pd.DataFrame({"caption_id": np.arange(600), "image_id": np.arange(600) // 6})
-    taken = {"tfidf": draw.uniform(2, 3, 600)}
-    taken["labels"] = taken["tfidf"] + power + 0.01 * draw.normal(size=600)
-    found = pd.concat([pairs.assign(order=order, searched=10**values) for order, values in taken.items()])
-    numbers, name = numbers_of(plan, lambda run: 0.0, found={"some_judge": found}), "daa_supp/pmrp_imprecise"
-    imprecise = judged_of(plan, numbers, name)[name]
-    assert imprecise["verdict"] == verdict and "600 right pairs" in imprecise["cells"][0]["label"]
-    assert effects_of(imprecise)[0]["value"] == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
-
-
-def test_documents_of_category_retrieval_are_compared_by_mean_average_precision():
-    plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
-    precisions = {}
-    for name, run in plan.subspaces.runs.items():
-        better = 0.1 if run.method.folder == plan.studies["sched_sam"].methods["sam"].folder else 0.0
-        values = 0.4 + better + 0.001 * noise(name, 40)[:, None] + 0.1 * noise("hard documents", 40)[:, None]
-        frame = pd.DataFrame(np.repeat(values, len(COLUMNS), axis=1), columns=COLUMNS)
-        precisions |= {(name, selection): frame for selection in ("map", "last")}
-    found = judged_of(plan, Numbers({}, None, precisions, {}))
-    for name in ("both_parts", "beats_cca", "beats_fixed"):
-        one = found[f"sched_sam/{name}"]
-        assert (one["verdict"], one["unit"]) == ("holds", "fraction")
-        assert [effect["value"] for effect in effects_of(one)] == pytest.approx([0.1] * len(one["cells"]), abs=0.01)
-    assert found["sched_sam/both_active"]["verdict"] != "holds"
-
-
-@pytest.mark.slow
-def test_a_method_is_compared_between_directions_query_by_query_and_between_documents_seed_by_seed():
-    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-    plan.claims = only(plan, "sched_sam/texts_find_more", "sched_sam/larger_data_help_all")
-    precisions = {}
-    for name, run in plan.subspaces.runs.items():
-        # The whole has more documents, other ones, and a precision that is 0.2 higher.
-        count, level = (60, 0.6) if run.documents == "nus_wide" else (40, 0.4)
-        values = level + 0.001 * noise(name, count)[:, None] + np.tile([0.0, 0.1, 0.05], len(COLUMNS) // 3)[None]
-        index = pd.Index([f"{run.documents} {place}" for place in range(count)])
-        frame = pd.DataFrame(values, columns=COLUMNS, index=index)
-        precisions |= {(name, selection): frame for selection in ("map", "last")}
-    judged = judged_of(plan, Numbers({}, None, precisions, {}))
-    found = {cell["label"]: cell["effect"] for one in judged.values() for cell in one["cells"]}
-    texts = [effect for label, effect in found.items() if label.endswith("t2i against i2t")]
-    assert [effect["value"] for effect in texts] == pytest.approx([0.1, 0.1])
-    assert {effect["over"] for effect in texts} == {"seeds and queries"}
-    larger = [effect for label, effect in found.items() if label.endswith("the same on nus_wide_10k")]
-    assert len(larger) == 6 and {effect["over"] for effect in larger} == {"seeds"}
-    for effect in larger:
-        assert effect["value"] == pytest.approx(0.2, abs=0.002) and effect["low"] > 0.19
-        assert effect["a"] - effect["b"] == pytest.approx(effect["value"])
-
-
-def test_runs_on_other_images_are_refused(plan):
-    numbers = numbers_of(plan, lambda run: 0.0)
-    name = next(run for run in plan.runs if is_sam(plan.all_runs[run]))
-    frames = {**numbers.per_image, name: numbers.per_image[name].iloc[::-1]}
-    with pytest.raises(InputError, match="different images"):
-        judged_of(plan, Numbers(frames, numbers.results, {}, {}), SAM_RECALL)
-
-
-# --- what is written --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def written(plan, tmp_path_factory) -> tuple[list[dict[str, Any]], Path]:
-    folder = tmp_path_factory.mktemp("claims")
-    found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, Site.of(plan.site("tiny")), folder / "claims")
-    return found, folder / "claims"
-
-
-def test_every_claim_is_in_every_file_with_its_address(plan, written):
-    found, stem = written
-    asked = [(paper.name, one.name) for paper in plan.claims for one in paper.claims.claims]
-    content = read_claims(stem.with_suffix(".json"))["claims"]
-    assert [(one["paper"], one["name"]) for one in content] == asked
-    with stem.with_suffix(".csv").open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    assert len(lines) == sum(max(1, len(one["cells"])) for one in found)
-    assert list(dict.fromkeys((line["paper"], line["name"]) for line in lines)) == asked
-    text, page = (stem.with_suffix(suffix).read_text(encoding="utf-8") for suffix in (".md", ".html"))
-    assert all(one["claim"] in text and one["claim"] in html.unescape(page) for one in found)
-    tested = [one for one in found if one["cells"]]
-    assert text.count("\n| ") == 2 + len({one["paper"] for one in tested}) + len(tested)
-    assert re.findall(r'<article class="claim" id="([^"]+)"', page) == ["-".join(one) for one in asked]
-    counts = counts_of(content)
-    assert sum(counts.values()) == len(found) and counted(content).startswith(f"{counts['holds']} hold, ")
-
-
-def test_a_cell_says_its_effect_interval_and_where_it_is_shown(plan, written):
-    found, stem = written
-    lines = pd.read_csv(stem.with_suffix(".csv")).query("name == 'sam_recall_10'")
-    assert (lines["low"] < lines["value"]).all() and (lines["value"] < lines["high"]).all()
-    assert set(lines["over"]) == {"seeds and queries"} and set(lines["seeds"]) == {3}
-    assert set(lines["link"]) == {"../five_sentences/index.html#table2"}
-    links = set(re.findall(r'href="\.\./([^"]+#[^"]+)"', stem.with_suffix(".html").read_text(encoding="utf-8")))
-    exhibits = {"{}/index.html#{}".format(*name.split("/")) for name in plan.exhibits}
-    kinds = {f"runs/index.html#{run.rpartition('/seed=')[0]}" for run in [*plan.runs, *plan.subspaces.runs]}
-    assert links & exhibits and links & kinds and links <= exhibits | kinds
-    (rises,) = (one for one in found if one["name"] == "any_recall_rises")
-    assert rises["cells"] and not any("differences" in cell["link"] for cell in rises["cells"])
-
-
-def test_a_scale_without_runs_has_a_page_and_a_file_of_another_kind_is_refused(planned, make_scale, tmp_path):
-    plan = planned(make_scale(roles={}, features=None, only=["judged"]))
-    found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, Site.of(plan.site("tiny")), tmp_path / "claims")
-    assert {one["verdict"] for one in found} == {"not testable"}
-    (tmp_path / "claims.json").write_text("{}")
-    with pytest.raises(InputError, match="not claims of this version"):
-        read_claims(tmp_path / "claims.json")
+        for claim in content["claims"]:
+            assert frame.loc[(claim["paper"], claim["name"]), content["scale"]] == claim["verdict"]

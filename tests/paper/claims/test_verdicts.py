@@ -67,20 +67,24 @@ SURE, UNSURE = 1e-6, 0.5
 @pytest.mark.parametrize(
     ("outcomes", "chances", "verdict"),
     [
-        ([], [], "not testable"),
+        ([], [], "nobody has run it"),
         (["holds", "holds"], [SURE, 0.02], "holds"),
-        (["holds", "fails"], [SURE, UNSURE], "partly"),
-        (["holds", "open"], [SURE, UNSURE], "partly"),
-        (["fails", "fails", "open"], [UNSURE] * 3, "does not"),
-        (["fails", "open"], [UNSURE] * 2, "not testable"),
-        (["open"], [UNSURE], "not testable"),
+        (["holds", "fails"], [SURE, UNSURE], "holds partly"),
+        (["holds", "open"], [SURE, UNSURE], "holds partly"),
+        (["fails", "fails", "open"], [UNSURE] * 3, "fails"),
+        (["fails", "open"], [UNSURE] * 2, "open: settings disagree"),
+        (["open"], [UNSURE], "open: interval too wide"),
         # One of many cells holds by chance unless it is very sure: 10 times its chance must be below 0.025.
-        (["holds", *["fails"] * 9], [0.0024, *[0.9] * 9], "partly"),
-        (["holds", *["fails"] * 9], [0.0026, *[0.9] * 9], "not testable"),
+        (["holds", *["fails"] * 9], [0.0024, *[0.9] * 9], "holds partly"),
+        (["holds", *["fails"] * 9], [0.0026, *[0.9] * 9], "open: settings disagree"),
     ],
 )
 def test_a_statement_holds_where_every_cell_does_and_fails_by_majority(outcomes, chances, verdict):
-    assert verdict_of(outcomes, chances) == verdict
+    assert verdict_of(outcomes, chances, repeated=True) == verdict
+
+
+def test_without_repeated_training_a_statement_has_too_few_seeds():
+    assert verdict_of(["open", "open"], [UNSURE] * 2, repeated=False) == "too few seeds"
 
 
 @pytest.mark.parametrize(

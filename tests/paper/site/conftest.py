@@ -15,7 +15,7 @@ from PIL import Image
 from fivesentences.corpus import Corpus
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.paper.claims.ledger import judge_claims
+from fivesentences.paper.claims.judging import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.figures import drawing as figures
 from fivesentences.paper.figures.drawing import Drawing

@@ -202,21 +202,6 @@ def test_headings_and_first_column_stay_in_view_where_a_table_scrolls(opened, pa
 # --- claims, runs and the gallery -------------------------------------------------------------------------------------
 
 
-def test_claims_are_filtered_by_verdict_and_by_words(opened, site_folder):
-    claims = read_json(site_folder / "claims" / "claims.json", "make the claims again")["claims"]
-    page = opened(CLAIMS)
-    shown = page.locator("article.claim").filter(visible=True)
-    assert shown.count() == len(claims)
-    page.locator("main select").select_option("not testable")
-    page.wait_for_function("document.querySelector('article.claim[data-verdict=holds]')?.offsetParent == null")
-    assert shown.count() == sum(one["verdict"] == "not testable" for one in claims)
-    page.locator("main select").select_option("")
-    page.locator("main input[type=search]").fill("hubs")
-    page.wait_for_timeout(500)  # typing is awaited
-    texts = shown.all_inner_texts()
-    assert 0 < len(texts) < len(claims) and all("hubs" in text.lower() for text in texts)
-
-
 def test_runs_are_found_by_words(opened):
     page = opened(RUNS)
     lines = page.locator("main tbody tr").filter(visible=True)

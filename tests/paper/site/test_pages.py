@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
-from fivesentences.paper.claims.writing import line_of, read_claims, words_for
+from fivesentences.paper.claims.writing import LEDGER, line_of, read_claims
 from fivesentences.paper.numbers.results import kind_of
 from fivesentences.paper.site.overview import about, effects_of, write_overview
 from fivesentences.paper.site.pictures import Picture, read_examples, read_features_sheet
@@ -99,7 +99,8 @@ def test_every_link_of_every_page_leads_to_a_file_and_an_anchor_and_no_anchor_st
         for link in page.links:
             parts = urlsplit(link)
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            there = not parts.scheme and target.is_file() and target.is_relative_to(site_folder.resolve())
+            inside = target.is_relative_to(site_folder.resolve()) or target == site_folder.resolve().parent / LEDGER
+            there = not parts.scheme and target.is_file() and inside
             anchored = not parts.fragment or target not in pages or parts.fragment in pages[target].anchors
             if not (there and anchored):
                 wrong.append(f"{path.relative_to(site_folder.resolve())}: {link}")
@@ -182,7 +183,7 @@ def test_a_scale_of_captions_alone_has_pages(studies, make_up, judged_by, tmp_pa
         make_up(scale).write(name, tmp_path / name)
     assert len(titles_on(study_page(scale, studies, tmp_path))) == 2
     text = overview(scale, {"five_sentences": studies["five_sentences"]}, tmp_path)
-    assert "Nothing is trained at this scale." in text and "No paper states anything" in text
+    assert 'id="findings"' not in text and 'class="effects"' not in text
 
 
 @slow
@@ -191,14 +192,9 @@ def test_the_overview_says_what_was_found_in_numbers_of_the_claims(site_folder):
         pytest.skip("a built site is tested")
     claims = read_claims(site_folder / "claims" / "claims.json")
     text = html.unescape((site_folder / "index.html").read_text(encoding="utf-8"))
-    for verdict, count in claims["counts"].items():
-        assert not count or f"{count} {words_for(verdict, count)}" in text
     main = [claim for claim in claims["claims"] if claim.get("main")]
-    tested = [claim for claim in main if claim["cells"]]
-    assert len(tested) == text.count('<li><a href="claims/claims.html#') >= 5
-    named = text.partition("No runs of this scale test:")[2].partition("</li>")[0]
-    for claim in main:
-        assert (f'claims.html#{line_of(claim)["name"]}"' in named) == (claim not in tested), claim["name"]
+    listed = re.findall(r'<li><a href="claims/claims.html#([^"]+)"', text)
+    assert sorted(listed) == sorted(line_of(claim)["name"] for claim in main) and len(main) >= 5
     recall = next(claim for claim in main if claim["name"] == "sam_recall_10")
     assert recall["verdict"] == "holds"
     values = [cell["effect"]["value"] for cell in recall["cells"]]

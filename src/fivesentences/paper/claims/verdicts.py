@@ -5,10 +5,12 @@ interval lies on the stated side of the bar, *fails* where all of the interval s
 counts, and is *open* otherwise, or where too little was repeated to say. From its cells a statement
 
 - *holds* if every cell holds,
-- holds *partly* if some do and others do not; one of those that hold must do so at the level divided by the number of
+- *holds partly* if some do and others do not; one of those that hold must do so at the level divided by the number of
   cells (Bonferroni), or so many cells would hold one by chance,
-- *does not* hold if no cell holds and more than half of the cells fail,
-- is *not testable* otherwise: no cell at all, or cells that are open.
+- *fails* if no cell holds and more than half of the cells fail.
+
+Otherwise it is undecided, for one of four reasons: no cell at all (*nobody has run it*), no cell with enough seeds,
+intervals that are too wide in every cell, or cells that disagree.
 """
 
 from __future__ import annotations
@@ -30,7 +32,16 @@ from fivesentences.metrics.crossed import (
 from fivesentences.study.claims import Expect
 
 Outcome = Literal["holds", "fails", "open"]
-Verdict = Literal["holds", "partly", "does not", "not testable"]
+Verdict = Literal[
+    "holds",
+    "holds partly",
+    "fails",
+    "open: interval too wide",
+    "open: settings disagree",
+    "too few seeds",
+    "nobody has run it",
+]
+DECIDED: tuple[Verdict, ...] = ("holds", "holds partly", "fails")
 # What an interval covers: a difference is settled only if training was repeated, or no training is in it.
 Over = Literal["seeds and queries", "seeds", "queries", "judged images", "settings"]
 FEWEST_SEEDS = 3
@@ -127,23 +138,26 @@ def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.
     return float(ndtr(t) if effect.degrees is None else stdtr(effect.degrees, t))
 
 
-def verdict_of(outcomes: Sequence[Outcome], chances: Sequence[float]) -> Verdict:
+def verdict_of(outcomes: Sequence[Outcome], chances: Sequence[float], repeated: bool) -> Verdict:
     """Combine the outcomes of the cells of a statement; see the module.
 
     Args:
-        outcomes: One per cell.
-        chances: Of each, as ``chance_of``.
+        outcomes: Outcome of each cell.
+        chances: Chance of each cell, see ``chance_of``.
+        repeated: True if enough was repeated in at least one cell.
     """
     if not outcomes:
-        return "not testable"
+        return "nobody has run it"
     holding = [chance for outcome, chance in zip(outcomes, chances, strict=True) if outcome == "holds"]
     if len(holding) == len(outcomes):
         return "holds"
     if holding and min(holding) * len(outcomes) < LEVEL / 2:
-        return "partly"
+        return "holds partly"
     if not holding and 2 * outcomes.count("fails") > len(outcomes):
-        return "does not"
-    return "not testable"
+        return "fails"
+    if not repeated:
+        return "too few seeds"
+    return "open: interval too wide" if set(outcomes) == {"open"} else "open: settings disagree"
 
 
 RESAMPLES = 2000

@@ -1,4 +1,4 @@
-"""The claims with their verdicts as JSON, CSV, Markdown and a page of HTML."""
+"""The claims of a scale with their verdicts as JSON, CSV and a page of HTML."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ import pandas as pd
 
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_formatted
-from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
+from fivesentences.paper.claims.verdicts import DECIDED, FEWEST_SEEDS, Effect, Verdict
 from fivesentences.paper.site.runs import anchor_of
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.names import grouped, unique
 from fivesentences.paper.text.numbers import number, signed
 from fivesentences.storage import replacing, write_json
 
-FORMAT = "fivesentences.claims 1"
+FORMAT = "fivesentences.claims 2"
+LEDGER = Path("claims", "index.html")  # beside the folders of the scales; see ``ledger``
+COLUMNS = [
+    *("paper", "name", "claim", "where", "expect", "printed", "verdict", "unit", "smallest", "cell", "outcome", "link"),
+    *(one.name for one in fields(Effect)),
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-WORDS: dict[Verdict, tuple[str, str]] = {  # of one claim, and of several
-    "holds": ("holds", "hold"),
-    "partly": ("holds partly", "hold partly"),
-    "does not": ("does not hold", "do not hold"),
-    "not testable": ("cannot be tested at this scale", "cannot be tested at this scale"),
-}
 HOW = (
-    "A statement holds if it does in every setting that the scale trains, partly if in some, and does not hold if it "
-    "fails in more than half of them and holds in none.",
+    "A statement holds if it does in every setting that the scale trains, partly if in some. It fails if it fails in "
+    "more than half of them and holds in none.",
     "Effects are differences paired by seed and test image, with 95% intervals over both by a two-way random-effects "
     "model (t, degrees of freedom by Satterthwaite and Hillis) unless “over” says otherwise. Over seeds alone: a "
     "paired t interval, the test images as they are. Over queries alone: one seed, which settles nothing.",
@@ -43,7 +41,7 @@ Stored = Mapping[str, Any]
 
 
 def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path) -> None:
-    """Write ``stem`` with the suffixes .json, .csv, .md and .html.
+    """Write ``stem`` with the suffixes .json, .csv and .html. They hold the claims that runs of the scale test.
 
     Args:
         claims: Claims as ``judge_claims`` returns them.
@@ -51,18 +49,18 @@ def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path)
         site: Site of the scale.
         stem: Path without a suffix.
     """
-    counts = counts_of(claims)
-    about = {"format": FORMAT, "scale": scale.scale, "counts": counts, "how": list(HOW), "claims": claims}
+    counts, tested = counts_of(claims), [claim for claim in claims if claim["cells"]]
+    about = {"format": FORMAT, "scale": scale.scale, "title": scale.title, "counts": counts, "claims": tested}
     write_json(stem.with_suffix(".json"), about)
     page = site.render(
         "claims.html",
         "claims/claims.html",
-        scripts=["alpine"],
-        counts=[(words_for(verdict, count), verdict, count) for verdict, count in counts.items() if count],
+        counts=counts,
         how=HOW,
-        papers=_by_paper(claims),
+        papers=by_paper(tested),
+        ledger=(stem.parents[2] / LEDGER).is_file(),
     )
-    for suffix, text in (("csv", _csv(claims)), ("md", _markdown(claims, scale)), ("html", page)):
+    for suffix, text in (("csv", _csv(tested)), ("html", page)):
         with replacing(stem.with_suffix(f".{suffix}")) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -82,50 +80,23 @@ def counts_of(claims: Iterable[Stored]) -> dict[Verdict, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def counted(claims: Iterable[Stored]) -> str:
-    """Say how many claims have each verdict: ``3 hold, 1 does not hold``."""
-    return ", ".join(f"{count} {words_for(verdict, count)}" for verdict, count in counts_of(claims).items() if count)
-
-
-def words_for(verdict: Verdict, count: int) -> str:
-    """Word a verdict of so many claims: ``holds`` of one, ``hold`` of several."""
-    return WORDS[verdict][count != 1]
-
-
 def _csv(claims: Iterable[Stored]) -> str:
-    """Write one line per cell; a claim without cells has one line."""
-    nothing = {"label": "", "outcome": "", "link": "", "effect": {one.name: None for one in fields(Effect)}}
+    """Write one line per cell."""
     lines = [
         {key: claim[key] for key in ("paper", "name", "claim", "where")}
         | {"expect": claim["test"].get("expect", "more")}
         | {"printed": "; ".join(f"{size['of']}: {size['size']:g}" for size in claim.get("printed", []))}
-        | {key: claim[key] for key in ("verdict", "why", "unit", "smallest")}
+        | {key: claim[key] for key in ("verdict", "unit", "smallest")}
         | {"cell": cell["label"], "outcome": cell["outcome"], "link": cell["link"], **cell["effect"]}
         for claim in claims
-        for cell in claim["cells"] or [nothing]
+        for cell in claim["cells"]
     ]
-    frame = pd.DataFrame(lines)
+    frame = pd.DataFrame(lines, columns=COLUMNS)
     whole = {column: frame[column].astype("Int64") for column in ("seeds", "queries")}  # not 3.0 where some are missing
     return frame.assign(**whole).to_csv(index=False, lineterminator="\n")
 
 
-def _markdown(claims: Sequence[Stored], scale: Scale) -> str:
-    """Write a line per claim that the scale tests, then the other claims, then how to read them."""
-    lines = [f"### {escape_markdown(scale.title)}: claims of the papers", ""]
-    lines += [f"{len(claims)} statements: {counted(claims)}.", ""]
-    lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
-    for _, title, of_paper in _by_paper([one for one in claims if one["cells"]]):
-        lines.append(piped([f"**{escape_markdown(title)}**", "", "", ""]))
-        lines += [piped(escape_markdown(one[key]) for key in ("claim", "printed", "here", "words")) for one in of_paper]
-    untested = [one for one in claims if not one["cells"]]
-    for why in dict.fromkeys(one["why"] for one in untested):
-        lines += ["", f"Without a test here, because {escape_markdown(why)}:", ""]
-        lines += [f"- {escape_markdown(one['claim'])}" for one in untested if one["why"] == why]
-    lines += ["", "How to read it:", "", *(f"- {escape_markdown(sentence)}" for sentence in HOW)]
-    return "\n".join(lines) + "\n"
-
-
-def _by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Group the worded claims by paper: name, title and lines."""
     papers = grouped(claims, lambda claim: (claim["paper"], claim["title"]))
     return [(name, title, list(map(line_of, some))) for (name, title), some in papers.items()]
@@ -133,7 +104,6 @@ def _by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, A
 
 def line_of(claim: Stored) -> dict[str, Any]:
     """Word a stored claim for a page: its verdict, what is in print, what was found here."""
-    verdict = "not testable at this scale" if claim["verdict"] == "not testable" else WORDS[claim["verdict"]][0]
     sizes = claim.get("printed", [])
     return {
         "name": f"{claim['paper']}-{claim['name']}",
@@ -141,7 +111,7 @@ def line_of(claim: Stored) -> dict[str, Any]:
         "where": claim["where"],
         "note": claim.get("note", ""),
         "verdict": claim["verdict"],
-        "words": verdict + (f" ({claim['why']})" if claim["why"] else ""),
+        "decided": claim["verdict"] in DECIDED,
         "printed": _range([_size(size) for size in sorted(sizes, key=lambda size: size["size"])]),
         "sizes": [f"{size['of']}: {_size(size)}" for size in sizes],
         "here": _here(claim),

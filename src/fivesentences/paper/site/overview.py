@@ -9,7 +9,8 @@ from typing import Any
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
-from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of, words_for
+from fivesentences.paper.claims.verdicts import DECIDED
+from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
@@ -47,14 +48,13 @@ def write_overview(
         folder: Folder of the site.
         corpora: Corpora that runs are trained on.
         trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
-        claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
+        claims: Claims that runs of the scale test, see ``claims.writing.read_claims``.
         pictures: What the data look like.
 
     Raises:
         InputError: If a picture is missing.
     """
     main = [claim for claim in claims if claim.get("main")]
-    tested = [claim for claim in main if claim["cells"]]
     figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
     return site.write(
         folder,
@@ -62,9 +62,8 @@ def write_overview(
         "index.html",
         about=about(scale, corpora, trained or {}),
         opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
-        counts=[(verdict, count, words_for(verdict, count)) for verdict, count in counts_of(claims).items() if count],
-        main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
-        untested=[line_of(claim) for claim in main if not claim["cells"]],
+        counts=counts_of(claims) if claims else {},
+        main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         chart=effects_of(claims),
         shared=shared_notes({name: _notes_of(study, scale, folder / name) for name, study in studies.items()}),
         papers=[
@@ -123,7 +122,7 @@ def effects_of(claims: Sequence[Stored]) -> dict[str, Any] | None:
     chosen = [claim for claim in of_runs if FEWEST_CELLS <= len(claim["cells"]) <= MOST_CELLS]
     if not chosen:
         return None
-    claim = max(chosen, key=lambda one: (bool(one.get("main")), one["verdict"] != "not testable", len(one["cells"])))
+    claim = max(chosen, key=lambda one: (bool(one.get("main")), one["verdict"] in DECIDED, len(one["cells"])))
     effects = [cell["effect"] for cell in claim["cells"]]
     known = [effect[name] for effect in effects for name in ("low", "value", "high") if effect[name] is not None]
     low, high = min(0.0, *known), max(0.0, *known)

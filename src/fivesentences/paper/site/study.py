@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fivesentences.config.scales import Scale
-from fivesentences.paper.claims.writing import Stored, counted
+from fivesentences.paper.claims.writing import Stored, counts_of
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
@@ -45,7 +45,7 @@ def write_study_page(
         name: The study's file, without its ending.
         study: The study.
         folder: Folder of the site.
-        claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
+        claims: Claims that runs of the scale test, see ``claims.writing.read_claims``.
 
     Raises:
         InputError: If a table or figure of the study has not been made.
@@ -69,7 +69,7 @@ def write_study_page(
         paper=study.paper,
         made=count_of(made),
         on_published=_on_published(list(tables.values())),
-        claims=f"{len(of_paper)} claims of this paper: {counted(of_paper)}" if of_paper else "",
+        claims=counts_of(of_paper) if of_paper else {},
         paper_anchor=name,
         shared=shared[:SHOWN],
         shared_further=shared[SHOWN:],
