@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 from fivesentences.corpus import Photographs, decode, load_flickr8k
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features, networks
-from fivesentences.features.describing import Recipe
 from fivesentences.features.files import read_source
 from fivesentences.features.networks import Network
+from fivesentences.features.recipe import Recipe
 from fivesentences.storage import sha256_of
 from random_networks import fresh
 

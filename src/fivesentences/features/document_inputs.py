@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from fivesentences.corpus.documents import Division, Documents
 from fivesentences.errors import InputError, need
 
 Vectors = NDArray[np.floating]
+# A fitted method: vectors of images and of texts -> both in the subspace, [documents, dimensions], compared by cosine.
+Projector = Callable[[Vectors, Vectors], tuple[Vectors, Vectors]]
 _COLUMNS = 128  # that are prepared at a time, in double precision
 
 

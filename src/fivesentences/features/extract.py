@@ -20,9 +20,10 @@ from fivesentences.corpus import decoding
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
-from fivesentences.features.describing import GRID_DESCRIPTORS, ImageTask, Recipe
+from fivesentences.features.describing import ImageTask
 from fivesentences.features.files import regions_beside, write_images, write_source, writing_npy
 from fivesentences.features.formats.record import check_ids
+from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.unfinished import FinishedParts, digest_of
 from fivesentences.features.workers import map_in_processes
 from fivesentences.storage import check_npy, replacing, write_json

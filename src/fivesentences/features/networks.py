@@ -22,9 +22,9 @@ from timm.data.transforms_factory import create_transform
 from torchvision.transforms.functional import ten_crop
 
 from fivesentences.errors import InputError, reason_of
-from fivesentences.features.describing import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.detectors.weights import fit, read_state, read_weights
 from fivesentences.features.exactness import exact, on_one_thread
+from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.machine import package_folder
 from fivesentences.storage import sha256_of
 

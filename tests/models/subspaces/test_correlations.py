@@ -11,9 +11,9 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.cross_decomposition import PLSCanonical
 
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.features.document_inputs import Inputs, Projector
 from fivesentences.metrics.category import category_map
-from fivesentences.models.subspaces.closed_forms import Projector, fit_closed_form
+from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod
 
 METHOD = TypeAdapter(AnyMethod)

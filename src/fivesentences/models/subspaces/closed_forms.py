@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from fivesentences.errors import need
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.models.subspaces.specs import CCA, CFA, KCCA, PLS, MethodSpec, RandomRanking, SemanticMatching
 
-Vectors = NDArray[np.floating]
-# A fitted method: vectors of images and of texts -> both in the subspace, [documents, dimensions], compared by cosine.
-Projector = Callable[[Vectors, Vectors], tuple[Vectors, Vectors]]
 DIMENSIONS = 10  # of random vectors
 
 

@@ -13,8 +13,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.closed_forms import Projector, Vectors
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.models.subspaces.specs import CFA, KCCA, PLS
 
 Matrix = NDArray[np.float64]

@@ -14,8 +14,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neural_network import MLPClassifier
 
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.closed_forms import Projector, Vectors
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.models.subspaces.correlations import Matrix, canonical
 from fivesentences.models.subspaces.specs import SemanticMatching
 

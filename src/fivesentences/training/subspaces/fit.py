@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from fivesentences.config.documents import Selection, SubspaceTraining
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.metrics.category import category_map
-from fivesentences.models.subspaces.closed_forms import Projector, Vectors
 
 Row = dict[str, Any]  # of a table: numbers or words by column
 # Called after every epoch with a few words, such as "loss 1.93"; shown after the progress bar.

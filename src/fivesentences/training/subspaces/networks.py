@@ -25,9 +25,8 @@ from torch.nn import functional
 
 from fivesentences.config.documents import SELECTIONS, SubspaceTraining
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs, Vectors
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.losses.scheduled_margin import different_category, hinges_of
-from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
 from fivesentences.training.adam import Adam
 from fivesentences.training.subspaces.data import as_tensor

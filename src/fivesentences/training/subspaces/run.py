@@ -18,8 +18,8 @@ from fivesentences.console import Bar
 from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import read_documents
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs, Vectors, inputs_of
-from fivesentences.models.subspaces.closed_forms import Projector, fit_closed_form
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors, inputs_of
+from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun

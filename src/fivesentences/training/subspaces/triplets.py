@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fivesentences.config.documents import SELECTIONS, Selection, SubspaceTraining
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs, Vectors
+from fivesentences.features.document_inputs import Inputs, Projector, Vectors
 from fivesentences.losses.scheduled_margin import (
     ScheduledAdaptiveMargin,
     centroid_term,
@@ -23,7 +23,6 @@ from fivesentences.losses.scheduled_margin import (
     unit,
 )
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.models.subspaces.closed_forms import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents
 from fivesentences.training.subspaces.fit import EpochKeeper, Fit, Progress, Row, categories_of, mean_map, silent
