@@ -33,7 +33,7 @@ COMMANDS = [words.split() for commands in cli.COMMANDS.values() for words in com
         ("csls,k=3", {"k": 3}, "csls, k = 3, which"),
         ("inverted_softmax,beta=20,include_self=true", {"beta": 20, "include_self": True},
          "inverted_softmax, beta = 20, include_self = True, which"),
-        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, "),
+        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, which"),
     ],
 )  # fmt: skip
 def test_inference_scores_what_the_library_computes(run, folder, inference, options, said):

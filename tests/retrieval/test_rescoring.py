@@ -62,7 +62,6 @@ def test_out_that_overlaps_or_is_read_only_is_refused():
         (inverted_softmax, SMALL[:1], {}, "pass include_self=True"),
         (assignment, np.zeros((3, 7)), {}, "pass captions_per_image"),
         (assignment, np.zeros((3, 7)), {"captions_per_image": 2}, "it must be at least 3"),
-        (assignment, SMALL, {"solver": "greedy"}, "solver is 'greedy'"),
         (assignment, SMALL, {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1]}, "both given"),
     ],
 )

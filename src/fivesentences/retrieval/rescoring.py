@@ -61,8 +61,8 @@ def rescore(
         method: A name in ``INFERENCE``: ``"naive"``, ``"inverted_softmax"``, ``"csls"`` or ``"assignment"``.
         direction: ``"i2t"`` or ``"t2i"``; only inverted softmax gives a different matrix for each.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
-        options: The method's own: ``beta`` and ``include_self``; ``k``; ``captions_per_image``,
-            ``image_of_caption`` and ``solver``.
+        options: The method's own: ``beta`` and ``include_self``; ``k``; ``captions_per_image`` and
+            ``image_of_caption``.
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
