@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fivesentences.machine import threads
 from fivesentences.retrieval.arguments import Direction
-from fivesentences.retrieval.blocks import best_first, whole_order
+from fivesentences.retrieval.blocks import best_first, transposed, whole_order
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics.references import References
 
@@ -42,12 +42,13 @@ def parts_of_queries(n_queries: int, n_gallery: int) -> list[slice]:
 
 
 def block_of_queries(matrix: NDArray, direction: Direction, part: slice) -> NDArray[np.floating]:
-    """Scores ``[queries of the part, gallery]``; arguments as in ``blocks_of_queries``."""
-    block = matrix[part] if direction == "i2t" else matrix[:, part].T
+    """Return scores ``[queries of the part, gallery]``; arguments as in ``blocks_of_queries``."""
     # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
-    kind = np.float32 if block.dtype == np.float16 else block.dtype
-    kind = np.dtype(np.float64) if block.dtype.kind in "iub" else kind
-    return np.ascontiguousarray(block, dtype=kind)
+    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype
+    kind = np.dtype(np.float64) if matrix.dtype.kind in "iub" else kind
+    block = matrix[part] if direction == "i2t" else matrix[:, part].T
+    in_order = abs(block.strides[0]) >= abs(block.strides[1])
+    return np.ascontiguousarray(block, dtype=kind) if in_order else transposed(block.T, kind)
 
 
 def blocks_of_queries(matrix: NDArray, direction: Direction) -> Iterator[tuple[slice, NDArray]]:

@@ -18,6 +18,8 @@ Output = str | Path | NDArray[np.floating] | None
 
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
 ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds this many float32
+ROWS_AT_ONCE = 256
+CELLS_IN_CACHE = 65_536
 COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
 FEW = 40  # up to this k the values of a column are laid out so that their mean adds the largest first
 
@@ -45,7 +47,7 @@ def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
     step = max(COLUMNS_PER_BLOCK, ELEMENTS_PER_BLOCK // n_rows)
     for start in range(0, n_columns, step):
         part = slice(start, min(n_columns, start + step))
-        yield part, np.array(matrix[:, part].T, dtype=kept_type(matrix), order="C")
+        yield part, transposed(matrix[:, part], kept_type(matrix))
 
 
 def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
@@ -54,8 +56,30 @@ def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
 
 
 def whole_order(scores: NDArray) -> NDArray[np.int64]:
-    """Indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
-    return np.argsort(-scores, axis=1, kind="stable")
+    """Return indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
+    if scores.dtype != np.float32:
+        return np.argsort(-scores, axis=1, kind="stable")
+    # Score and index as one integer: these all differ, so numpy's fastest sort, which is not stable, orders them.
+    keys, index = np.empty(scores.shape, dtype=np.int64), np.arange(scores.shape[1])
+    step = max(1, CELLS_IN_CACHE // scores.shape[1])
+    for rows in (slice(start, start + step) for start in range(0, len(scores), step)):
+        bits = (np.float32(0) - scores[rows]).view(np.int32)  # both zeros become one
+        bits ^= (bits >> 31) & np.int32(0x7FFFFFFF)  # negative floats as integers in their order
+        part = keys[rows]
+        np.left_shift(bits, 32, out=part, dtype=np.int64)
+        part |= index
+        part.sort(axis=1)
+        part &= 0xFFFFFFFF
+    return keys
+
+
+def transposed(matrix: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return a C-ordered copy of the transpose, some rows at a time, which stay in the processor's cache."""
+    copy = np.empty(matrix.shape[::-1], dtype=dtype)
+    for start in range(0, len(matrix), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        copy[:, rows] = matrix[rows].T
+    return copy
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
