@@ -96,4 +96,5 @@ def pairs(
         {"category": kind, "metric": name, "value": value} for kind, row in found.items() for name, value in row.items()
     ]
     content = {"similarity": similarity, "pairs": str(file), "values": values}
-    outputs.write([sheet], pd.DataFrame(values).assign(similarity=similarity, pairs=str(file)), content, read)
+    tidy = pd.DataFrame(values).assign(similarity=similarity, pairs=str(file))
+    outputs.write([sheet], lambda: tidy, content, read)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import percent
 from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings
+from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
 from fivesentences.retrieval.blocks import whole_order
 from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, checked_phi, checked_similarity

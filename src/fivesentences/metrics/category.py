@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
 

@@ -15,7 +15,6 @@ from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
@@ -24,7 +23,16 @@ from fivesentences.metrics.recall import statistics_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import semantic_recall_scores
-from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
+from fivesentences.metrics.values import (
+    POLICIES,
+    MetricKey,
+    MetricValue,
+    QueryValues,
+    Scores,
+    after_policy,
+    key_of,
+    percent,
+)
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,
     Direction,

@@ -15,8 +15,8 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import blocks_of_queries
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity

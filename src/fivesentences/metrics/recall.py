@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.metrics.empty_queries import percent
 from fivesentences.metrics.ranking import Ranking, ranking_of
+from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 

@@ -83,7 +83,7 @@ def best_assignment(
     """Find an image for every caption with the largest total similarity, no image more often than it has places.
 
     Every image is repeated once per place, and scipy's ``linear_sum_assignment`` solves the dense problem exactly, in 8
-    bytes per place and caption: 5 GB and minutes for MS-COCO's 25,000 captions.
+    bytes per place and caption: 5 GB and some two minutes for 25,000.
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
