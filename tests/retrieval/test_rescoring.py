@@ -55,8 +55,8 @@ def test_out_that_overlaps_or_is_read_only_is_refused():
 @pytest.mark.parametrize(
     ("function", "given", "options", "message"),
     [
-        (rescore, SMALL, {"method": "hungarian"}, "method is 'hungarian'; expected 'naive' or"),
-        (rescore, SMALL, {"method": "csls", "beta": 3}, "csls has no option 'beta'; its options are: k"),
+        (rescore, SMALL, {"method": "hungarian"}, "method is 'hungarian'"),
+        (rescore, SMALL, {"method": "csls", "beta": 3}, "'beta'.*: k"),
         *((function, SMALL, {"k": k}, f"k is {k}") for function in (csls, hubness) for k in (0, 1.5)),
         (inverted_softmax, SMALL, {"beta": float("nan")}, "beta is nan"),
         (inverted_softmax, SMALL[:1], {}, "pass include_self=True"),

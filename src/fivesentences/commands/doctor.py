@@ -50,11 +50,11 @@ class Finding(NamedTuple):
 
     Attributes:
         part: The core, an extra, Java, data, machine or cluster.
-        name: What it is, or what it is for.
+        name: Name or purpose of the thing.
         state: "ok", "optional" (missing, until a command asks for it), "WRONG" (there, but not as it should be) or
             "BROKEN" (the core does not work).
-        found: What was found, in words.
-        cure: What to type; empty where nothing is to be done.
+        found: Finding in words.
+        cure: Command to type; empty where nothing is to be done.
     """
 
     part: str

@@ -113,7 +113,7 @@ class Exports:
 
         Args:
             results: Evaluations with the values of every query, by the names in the column ``file``.
-            subject: What was scored, which a parquet file keeps in its schema, for a later ``fivesentences evaluate``.
+            subject: Captions, images and phi that were scored, for the schema of a parquet file.
         """
         assert self.per_query is not None
         frames = (

@@ -69,7 +69,7 @@ Row = TypeVar("Row", bound=MetricKey)
 
 
 def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
-    """The key of a number, from the parts of its variant that apply."""
+    """Return the key of a number, from the parts of its variant that apply."""
     empty: dict[str, Any] = {key: 0 if key == "m" else "" for key in KEYS}
     return {**empty, "metric": metric, "direction": direction, **variant}  # type: ignore[typeddict-item]
 

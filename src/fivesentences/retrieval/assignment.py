@@ -40,7 +40,7 @@ def assignment(
     out: Output = None,
     image_of_caption: ArrayLike | None = None,
 ) -> NDArray[np.floating]:
-    """The similarity with the assigned pairs in front: the assigned image leads its caption's ranking, and vice versa.
+    """Raise the assigned pairs to the front: the assigned image leads its caption's ranking, and vice versa.
 
     Transductive, and more so than inverted softmax or CSLS: it reads all queries and the whole gallery, and it knows
     how many captions each image has (not which); say so beside the numbers. Assigned pairs are raised by five

@@ -27,7 +27,7 @@ FEW = 40  # up to this k the values of a column are laid out so that their mean 
 def blocks_of_rows(
     matrix: NDArray[Any], dtype: type[np.floating] | None = np.float64
 ) -> Iterator[tuple[slice, NDArray]]:
-    """Consecutive rows of a matrix as C-ordered copies.
+    """Yield consecutive rows of a matrix as C-ordered copies.
 
     Args:
         matrix: Any real matrix.
@@ -42,7 +42,7 @@ def blocks_of_rows(
 
 
 def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
-    """Consecutive columns of a matrix as the rows of C-ordered copies ``[columns, rows]``."""
+    """Yield consecutive columns of a matrix as the rows of C-ordered copies ``[columns, rows]``."""
     n_rows, n_columns = matrix.shape
     step = max(COLUMNS_PER_BLOCK, ELEMENTS_PER_BLOCK // n_rows)
     for start in range(0, n_columns, step):
@@ -51,7 +51,7 @@ def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
 
 
 def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
-    """The floating type in which the values of ``matrix`` keep their order and ties."""
+    """Return the floating type in which the values of ``matrix`` keep their order and ties."""
     return np.float32 if matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 else np.float64
 
 
@@ -83,7 +83,7 @@ def transposed(matrix: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
-    """Indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
+    """Return indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
 
     Args:
         scores: ``[rows, items]``; minus infinity is allowed.
@@ -123,20 +123,20 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
 
 
 def largest_of_rows(block: NDArray, k: int) -> NDArray:
-    """``[k, rows]`` the k largest values of each row of a floating ``block``, largest first."""
+    """Return ``[k, rows]`` the k largest values of each row of a floating ``block``, largest first."""
     width = block.shape[1]
     return np.sort(np.partition(block, width - k, axis=1)[:, width - k :], axis=1)[:, ::-1].T
 
 
 def largest_of_columns(matrix: NDArray, k: int) -> Iterator[tuple[slice, NDArray]]:
-    """``[k, columns]`` the k largest values of each column, some columns at a time, largest first."""
+    """Yield ``[k, columns]`` the k largest values of each column, some columns at a time, largest first."""
     for part, block in blocks_of_columns(matrix):
         top = largest_of_rows(block, k)
         yield part, np.ascontiguousarray(top) if k <= FEW else top
 
 
 def range_of(matrix: NDArray[Any]) -> float:
-    """The largest value minus the smallest."""
+    """Return the largest value minus the smallest."""
     blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
     return max(high for _, high in blocks) - min(low for low, _ in blocks)
 
