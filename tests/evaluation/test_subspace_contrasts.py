@@ -8,7 +8,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
-from fivesentences.evaluation.contrasts import (
+from fivesentences.evaluation.seed_contrasts import (
     FORMAT_OF_CATEGORIES,
     read_contrasts,
     read_precisions,

@@ -12,14 +12,14 @@ import typer
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.given_models import Given, Model, ModelInputs
+from fivesentences.commands.model_inputs import Given, Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
 from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.retrieval import Gallery

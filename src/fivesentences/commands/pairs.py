@@ -15,7 +15,7 @@ from fivesentences.commands.sheets import Outputs, Read, Sheet, number
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts, task_of
+from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts, task_of
 from fivesentences.semantics.caption_file import read_pairing
 
 CHANCE = {"text": 25, "image": 25, "group": 16.7, "accuracy": 50}  # percent
