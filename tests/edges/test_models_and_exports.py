@@ -11,8 +11,8 @@ import pytest
 
 from edge_cases import refused, right
 from fivesentences.evaluation import evaluate
-from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.metrics import holm
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics import write_phi

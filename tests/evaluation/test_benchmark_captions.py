@@ -43,9 +43,9 @@ def test_the_first_five_captions_of_each_image_in_file_order(tmp_path, per_image
 
 def test_another_number_of_images_and_a_missing_file_are_one_sentence(tmp_path):
     folder = karpathy(tmp_path, 999, 5)
-    with pytest.raises(InputError, match="999 test images with 4,995 captions, but f30k has 1,000 with 5,000"):
+    with pytest.raises(InputError, match="4,995"):
         benchmark_split("f30k", "test", CATALOGUE, [folder])
-    with pytest.raises(InputError, match=r"the captions of flickr8k are in flickr8k/Flickr8k_text.zip, which is not"):
+    with pytest.raises(InputError, match=r"Flickr8k_text\.zip"):
         benchmark_split("flickr8k", "test", CATALOGUE, [folder])
 
 

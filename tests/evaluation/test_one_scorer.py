@@ -53,23 +53,23 @@ def test_every_number_is_the_same_by_four_doors(run, tmp_path, monkeypatch, size
     owner = rng.permutation(np.repeat(np.arange(12), sizes))
     images = rng.normal(size=(12, 6)).astype(np.float32)
     captions = (images[owner] + 1.5 * rng.normal(size=(len(owner), 6))).astype(np.float32)
-    similarity, phi = cosine_similarity(images, captions), rng.gamma(0.4, 0.3, (len(owner), 12))
-    np.save("sims.npy", similarity)
-    np.save("mine.npy", phi)
+    similarity, phi, other = cosine_similarity(images, captions), *rng.gamma(0.4, 0.3, (2, len(owner), 12))
+    for name, matrix in {"sims": similarity, "mine": phi, "other": other}.items():
+        np.save(f"{name}.npy", matrix)
     np.savetxt("owner.txt", owner, fmt="%d")
     monkeypatch.setitem(PROTOCOLS, NAME, Protocol(NAME, 12, len(owner), 4, 3, "three folds"))
     protocol = NAME if folds > 1 else None
 
     # The command.
-    words = f"--phi mine.npy --image-of-caption owner.txt --inference {method} --all --ms 1,2,3,4,5 --json o.json"
-    said = run("evaluate", "sims.npy", *words.split(), *(["--dataset", NAME] if protocol else []))
+    words = f"sims.npy --phi mine.npy --phi other.npy --image-of-caption owner.txt --inference {method} --all"
+    said = run("evaluate", *f"{words} --ms 1,2,3,4,5 --json o.json".split(), *(["--dataset", NAME] if protocol else []))
     assert said.code == 0, said.err
     found = json.loads(Path("o.json").read_text())
     assert ("Re-scored within each gallery" in said.out) == ("inference" in found) == (method != "naive")
     of_command = by_key(found["values"])
 
     # Embeddings that come in batches.
-    batches = EmbeddingEvaluator({"mine": phi}, protocol, inference=method, **OPTIONS)
+    batches = EmbeddingEvaluator({"mine": phi, "other": other}, protocol, inference=method, **OPTIONS)
     batches.update(images, captions[:9], owner[:9])
     batches.update(None, captions[9:], owner[9:])
     assert by_key(batches.compute().values) == of_command
@@ -78,17 +78,19 @@ def test_every_number_is_the_same_by_four_doors(run, tmp_path, monkeypatch, size
     of_folds = []
     for some in np.array_split(np.arange(12), folds):
         own = np.flatnonzero(np.isin(owner, some))
-        evaluator = Evaluator({"mine": phi[np.ix_(own, some)]}, owner[own] - some[0], **OPTIONS)
+        phis = {name: matrix[np.ix_(own, some)] for name, matrix in (("mine", phi), ("other", other))}
+        evaluator = Evaluator(phis, owner[own] - some[0], **OPTIONS)
         of_folds.append(by_key(evaluator(similarity[np.ix_(some, own)], inference=method).values))
     means = {key: np.mean([one[key] for one in of_folds]) for key in of_folds[0]}
     assert means == pytest.approx(of_command, abs=1e-10)  # a sum of means is rounded otherwise than a mean of sums
 
-    # The workflow, which reports a part of them.
+    # The workflow, which reports a part of them, and of further phi what depends on no re-scored similarity.
     reading = method if folds == 1 else f"{method}, {folds} folds"
-    values, hubs, _ = RunEvaluator({"mine": phi}, owner)(similarity, [reading])
+    values, hubs, _ = RunEvaluator({"mine": phi, "other": other}, owner)(similarity, [reading])
     of_workflow = by_key(values)
     assert len(of_workflow) > 150 and of_workflow.items() <= of_command.items()
     assert {value["inference"] for value in values} == {reading} and bool(hubs) == (folds == 1)
+    assert {value["phi"] for value in values} == {"", "mine"} | ({"other"} if method == "naive" else set())
 
     if method == "csls":
         for side in ("i2t", "t2i"):

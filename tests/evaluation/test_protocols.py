@@ -40,7 +40,7 @@ def test_a_protocol_accepts_its_split_or_its_only_gallery_alone(name, whole, alo
     assert accepts(*whole) and not accepts(*whole[::-1]) and not accepts(whole[0], whole[1] - 1)
     assert accepts(1000, 5000) == alone
     if not alone:
-        with pytest.raises(InputError, match=r"these fit it: .*coco-1k-first"):
+        with pytest.raises(InputError, match="coco-1k-first"):
             evaluate(np.zeros((1000, 5000)), protocol=name)
 
 

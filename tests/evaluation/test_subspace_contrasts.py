@@ -8,7 +8,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
-from fivesentences.evaluation.contrasts import (
+from fivesentences.evaluation.seed_contrasts import (
     FORMAT_OF_CATEGORIES,
     read_contrasts,
     read_precisions,
@@ -87,8 +87,8 @@ def test_test_documents_drawn_by_each_seed_are_paired_within_the_seed(tmp_path):
 
 def test_runs_that_cannot_be_paired_are_refused(tmp_path):
     frame = queries(40)
-    with pytest.raises(InputError, match="the run 'a0' has no values"):
+    with pytest.raises(InputError, match="'a0'"):
         contrasted(frame, tmp_path, PAIR | {"a_selection": "loss"})
-    with pytest.raises(InputError, match="the runs 'a0' and 'b3' were tested on different items"):
+    with pytest.raises(InputError, match="'a0' and 'b3'"):
         contrasted(frame, tmp_path, PAIR | {"b": B[::-1]})
     assert read_precisions([tmp_path / "1.queries.parquet"], ["a0"]).keys() == {("a0", "map")}

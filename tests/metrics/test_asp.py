@@ -47,9 +47,9 @@ def test_an_unknown_rule_and_a_mean_of_nothing_or_of_other_shapes_are_refused():
     ):
         with pytest.raises(InputError, match=message):
             asp(SIMILARITY, PHI, **change)
-    with pytest.raises(InputError, match="no phi to average"):
+    with pytest.raises(InputError, match="phi"):
         mean_phi([])
-    with pytest.raises(InputError, match=r"phi 1 is float64 \[3, 2\] but phi 0 is \[2, 3\]"):
+    with pytest.raises(InputError, match=r"phi 1 .*\[3, 2\]"):
         mean_phi([np.zeros((2, 3)), np.zeros((3, 2))])
     with pytest.raises(InputError, match=r"out is \[3, 2\]"):
         mean_phi([np.zeros((2, 3))], np.zeros((3, 2)))

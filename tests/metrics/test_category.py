@@ -67,11 +67,11 @@ def test_a_caption_has_its_image_s_category_unless_told():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"image_categories": [0] * 11}, "image_categories has 11 values but there are 12 images"),
-        ({"caption_categories": [0] * 59}, "caption_categories has 59 values but there are 60 captions"),
-        ({"image_categories": np.zeros((12, 2))}, r"image_categories is \[12, 2\]; give one category per image"),
+        ({"image_categories": [0] * 11}, "image_categories has 11"),
+        ({"caption_categories": [0] * 59}, "caption_categories has 59"),
+        ({"image_categories": np.zeros((12, 2))}, r"image_categories is \[12, 2\]"),
         ({"caption_categories": ["0"] * 60}, "nothing is relevant"),
-        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\], .*looks transposed.*pass similarity.T"),
+        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\].*similarity\.T"),
         ({"similarity": np.full((12, 60), np.nan)}, r"similarity\[0, 0\] is nan"),
         ({"cutoff": 0}, "cutoff holds 0"),
         ({"divide_by": "all"}, "divide_by is 'all'"),

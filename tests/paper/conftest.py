@@ -29,12 +29,12 @@ from fivesentences.evaluation.categories import (
     TABLES,
     write_subspace_table,
 )
-from fivesentences.evaluation.contrasts import write_contrasts, write_subspace_contrasts
 from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
 from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
 from fivesentences.evaluation.phi_statistics import FORMAT, phi_statistics
+from fivesentences.evaluation.seed_contrasts import write_contrasts, write_subspace_contrasts
 from fivesentences.evaluation.tidy import (
     COLUMNS,
     GALLERY_COLUMNS,

@@ -9,7 +9,7 @@ import pytest
 from drawn_texts import drawn
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
+from fivesentences.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
 from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words

@@ -38,9 +38,9 @@ def test_extreme_lengths_do_not_matter(embeddings):
 @pytest.mark.parametrize("side, where", [(0, "images"), (1, "captions")])
 def test_a_zero_vector_has_no_cosine(embeddings, side, where):
     embeddings[side][[4, 9]] = 0
-    with pytest.raises(InputError, match=rf"^{where}: 2 of \d+ rows are all zeros \(4, 9, from 0\)"):
+    with pytest.raises(InputError, match=rf"^{where}: 2 of .*4, 9"):
         cosine_similarity(*embeddings)
-    with pytest.raises(InputError, match=rf"^{where}.npy: 2 of \d+ rows are all zeros"):
+    with pytest.raises(InputError, match=rf"^{where}.npy: 2 of"):
         cosine_of_rows(*embeddings, "images.npy", "captions.npy")
 
 
@@ -48,13 +48,13 @@ def test_images_repeated_in_tiles_or_in_any_order_are_refused_and_equal_photogra
     images, captions = embeddings[0], np.random.default_rng(4).standard_normal((115, 8))
     tiled = np.tile(images, (5, 1))
     for call in (cosine_similarity, lambda *given: cosine_of_rows(*given, "images", "captions")):
-        with pytest.raises(InputError, match=r"23 images, 5 times each and in no blocks: rows 0 and 23 are"):
+        with pytest.raises(InputError, match="rows 0 and 23"):
             call(tiled, captions)
     with pytest.raises(InputError, match="rows 0 and 23"):
         unique_images(tiled)
     shuffled = np.repeat(images, 5, axis=0)[np.random.default_rng(0).permutation(115)]
     again = 1 + int(np.flatnonzero((shuffled[1:] == shuffled[0]).all(axis=1))[0])
-    with pytest.raises(InputError, match=rf"23 images, 5 times each and in no blocks: rows 0 and {again} are the same"):
+    with pytest.raises(InputError, match=rf"rows 0 and {again} "):
         cosine_similarity(shuffled, captions)
     twins = np.concatenate([images, images[:3]])
     assert cosine_similarity(twins, captions).shape == (26, 115)
@@ -65,7 +65,7 @@ def test_five_repeated_rows_an_image_are_refused_with_the_cure(embeddings, noise
     images, captions = embeddings
     repeated = np.repeat(images, 5, axis=0)
     repeated += noise * np.random.default_rng(0).standard_normal(repeated.shape)
-    with pytest.raises(InputError, match=r"115 rows but they repeat 23 images 5 times each.*unique_images\(images\)"):
+    with pytest.raises(InputError, match=r"unique_images\(images\)"):
         cosine_similarity(repeated, captions)
     np.testing.assert_allclose(unique_images(repeated), images, atol=1e-5)
 
@@ -80,18 +80,18 @@ def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
     as_many = cosine_of_rows(images, captions[:23], "images", "captions")[0]
     np.testing.assert_array_equal(as_many, cosine_similarity(images, captions[:23]))  # one caption per image: no side
     for exchanged in ((captions, images), (captions, np.repeat(images, 5, axis=0))):
-        with pytest.raises(InputError, match="give the embeddings of the images first"):
+        with pytest.raises(InputError, match="images first"):
             cosine_of_rows(*exchanged, "images", "captions")
-    with pytest.raises(InputError, match="46 rows but they repeat 23 images 2 times each"):
+    with pytest.raises(InputError, match="23 images 2 times"):
         cosine_of_rows(np.repeat(images, 2, axis=0), captions, "images", "captions")
 
 
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda i, c: (i[:, :3], c), {}, "the same number of columns"),
+        (lambda i, c: (i[:, :3], c), {}, "images is .*, 3"),
         (lambda i, c: (np.where(i == i[7, 2], np.nan, i), c), {}, r"images\[7, 2\] is nan"),
-        (lambda i, c: (i, c), {"out": np.empty((71, 23))}, r"a floating array \[23, 71\] is needed"),
+        (lambda i, c: (i, c), {"out": np.empty((71, 23))}, r"\[23, 71\]"),
     ],
 )
 def test_what_does_not_fit_is_named(embeddings, change, options, message):

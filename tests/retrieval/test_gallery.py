@@ -52,16 +52,16 @@ def changed(matrix, place, value):
     ("similarity", "sentence"),
     [
         (SIMILARITY.T, r"^similarity is \[10, 2\], but .* every image has a caption; pass similarity\.T if"),
-        (SIMILARITY[0], r"similarity is float64 of shape \[10\]; a matrix of real numbers is expected"),
+        (SIMILARITY[0], r"similarity is float64 of shape \[10\]"),
         (SIMILARITY.astype(str), "real numbers"),
         (
             changed(SIMILARITY, (1, 7), np.nan),
-            r"^similarity\[1, 7\] is nan \(image 1, caption 7\); every value must be",
+            r"^similarity\[1, 7\] is nan .*image 1, caption 7",
         ),
         (changed(SIMILARITY, (0, 9), -np.inf), r"^similarity\[0, 9\] is -inf"),
         (
             np.repeat(np.random.default_rng(1).normal(size=(6, 30)), 5, axis=0),
-            r"30 rows but they repeat 6 images 5 times each; .*, every 5th: unique_images\(similarity\)",
+            r"6 images 5 times.*unique_images\(similarity\)",
         ),
     ],
 )
@@ -74,10 +74,10 @@ def test_a_similarity_that_is_none_is_refused_with_the_cure(name, similarity, se
 @pytest.mark.parametrize(
     ("similarity", "image_of_caption", "sentence"),
     [
-        (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\], but there are 2 images and 10 captions.*pass similarity\.T"),
-        (SIMILARITY[:, :9], None, r"is \[2, 9\]: 9 captions are not equal blocks for 2 images; pass image_of_caption"),
-        (SIMILARITY, [0] * 9, r"image_of_caption has shape \[9\] but there are 10 captions"),
-        (SIMILARITY, [0] * 9 + [2], r"image_of_caption\[9\] is 2; image indices run from 0 to 1"),
+        (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\].*similarity\.T"),
+        (SIMILARITY[:, :9], None, r"is \[2, 9\].*image_of_caption"),
+        (SIMILARITY, [0] * 9, r"image_of_caption .*\[9\]"),
+        (SIMILARITY, [0] * 9 + [2], r"image_of_caption\[9\] is 2"),
         (SIMILARITY, [0.0] * 9 + [np.nan], "must hold whole numbers"),
     ],
 )
@@ -90,11 +90,11 @@ def test_captions_that_are_nobodys_are_refused(name, similarity, image_of_captio
 @pytest.mark.parametrize(
     ("phi", "sentence"),
     [
-        (PHI.T, r"phi is \[2, 10\] but similarity has 2 images and 10 captions: phi looks transposed.*its transpose"),
-        (PHI[:9], r"phi is \[9, 2\] but similarity has 2 images and 10 captions: the caption file differs"),
-        (np.zeros((12, 2)), "keep its first 10 rows, or choose the ideal pool 'given_rows'"),
-        (np.zeros((10, 3)), "the caption file differs"),
-        (changed(PHI, (7, 1), np.nan), r"^phi\[7, 1\] is nan \(image 1, caption 7\); every value must be finite: make"),
+        (PHI.T, r"phi is \[2, 10\].*transpose"),
+        (PHI[:9], r"phi is \[9, 2\]"),
+        (np.zeros((12, 2)), "'given_rows'"),
+        (np.zeros((10, 3)), r"\[10, 3\]"),
+        (changed(PHI, (7, 1), np.nan), r"^phi\[7, 1\] is nan .*image 1, caption 7"),
     ],
 )
 def test_a_phi_that_does_not_fit_is_refused_with_the_cure(name, phi, sentence):
@@ -166,9 +166,7 @@ def test_another_similarity_must_be_of_the_same_gallery_and_a_gallery_is_not_che
     other = gallery.with_similarity(-SIMILARITY)
     assert (other.phis, other.image_of_caption) == (gallery.phis, gallery.image_of_caption)
     np.testing.assert_array_equal(other.similarity, -SIMILARITY)
-    with pytest.raises(
-        InputError, match=r"^b is \[2, 8\] but similarity is \[2, 10\]; both must be of the same images"
-    ):
+    with pytest.raises(InputError, match=r"^b is \[2, 8\]"):
         gallery.with_similarity(SIMILARITY[:, :8], "b")
     with pytest.raises(InputError, match="looks transposed"):
         gallery.with_similarity(SIMILARITY.T)

@@ -55,14 +55,13 @@ def test_out_that_overlaps_or_is_read_only_is_refused():
 @pytest.mark.parametrize(
     ("function", "given", "options", "message"),
     [
-        (rescore, SMALL, {"method": "hungarian"}, "method is 'hungarian'; expected 'naive' or"),
-        (rescore, SMALL, {"method": "csls", "beta": 3}, "csls has no option 'beta'; its options are: k"),
+        (rescore, SMALL, {"method": "hungarian"}, "method is 'hungarian'"),
+        (rescore, SMALL, {"method": "csls", "beta": 3}, "'beta'.*: k"),
         *((function, SMALL, {"k": k}, f"k is {k}") for function in (csls, hubness) for k in (0, 1.5)),
         (inverted_softmax, SMALL, {"beta": float("nan")}, "beta is nan"),
         (inverted_softmax, SMALL[:1], {}, "pass include_self=True"),
         (assignment, np.zeros((3, 7)), {}, "pass captions_per_image"),
         (assignment, np.zeros((3, 7)), {"captions_per_image": 2}, "it must be at least 3"),
-        (assignment, SMALL, {"solver": "greedy"}, "solver is 'greedy'"),
         (assignment, SMALL, {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1]}, "both given"),
     ],
 )

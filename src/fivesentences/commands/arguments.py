@@ -139,7 +139,7 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
     """Return whole numbers from 1 to ``LARGEST`` that are separated by commas.
 
     Args:
-        text: What was typed.
+        text: Text that was typed.
         option: The option that it was typed after.
         words: Words that are accepted too, and their values.
 

@@ -53,4 +53,4 @@ def captioning(
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
     sheet = Sheet(["metric", "candidates"], [("", "score")], [[metric, f"{len(made):,}", f"{found.corpus:.4f}"]])
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
-    outputs.write([sheet], tidy, {"metric": metric, "candidates": len(made), "value": found.corpus}, read)
+    outputs.write([sheet], lambda: tidy, {"metric": metric, "candidates": len(made), "value": found.corpus}, read)

@@ -50,11 +50,11 @@ class Finding(NamedTuple):
 
     Attributes:
         part: The core, an extra, Java, data, machine or cluster.
-        name: What it is, or what it is for.
+        name: Name or purpose of the thing.
         state: "ok", "optional" (missing, until a command asks for it), "WRONG" (there, but not as it should be) or
             "BROKEN" (the core does not work).
-        found: What was found, in words.
-        cure: What to type; empty where nothing is to be done.
+        found: Finding in words.
+        cure: Command to type; empty where nothing is to be done.
     """
 
     part: str
@@ -92,7 +92,7 @@ def doctor(
     if scale is not None:
         sheets, content = _of_scale(scale)
         tidy = pd.DataFrame(content["by_table"].items(), columns=["exhibit", "runs"])
-        outputs.write(sheets, tidy, content)
+        outputs.write(sheets, lambda: tidy, content)
         return
     findings = list(examine(downloads))
     notes = []
@@ -101,7 +101,7 @@ def doctor(
         of_state = [one.part if one.part in SERVES else one.name for one in findings if one.state == state]
         notes += [f"{title}: {', '.join(of_state)}."] if of_state else []
     sheet = Sheet(["part", "what", "state", "found", "to do"], [], findings, notes=notes or ["Nothing is missing."])
-    outputs.write([sheet], pd.DataFrame(findings), {"findings": [finding._asdict() for finding in findings]})
+    outputs.write([sheet], lambda: pd.DataFrame(findings), {"findings": [finding._asdict() for finding in findings]})
     if broken := [one for one in findings if one.state == BROKEN]:
         raise InputError(f"the core is broken: {broken[0].found}", cure=broken[0].cure)
 

@@ -12,14 +12,14 @@ import typer
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.given_models import Given, Model, ModelInputs
+from fivesentences.commands.model_inputs import Given, Model, ModelInputs
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
 from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.retrieval import Gallery
@@ -180,12 +180,14 @@ def evaluate(
     about = reference.evaluation.about | ({"scored": given.about} if given.about else {})
     labels = {key: about[key] for key in GALLERY}
     if len(found) == 1:
-        tidy = labelled(reference.evaluation.tidy(), {"file": about["similarity"], **labels})
-        outputs.write(sheets(reference.evaluation, notes), tidy, about | {"values": reference.evaluation.values}, read)
+        shown, files = sheets(reference.evaluation, notes), {"file": about["similarity"], **labels}
+        content = about | {"values": reference.evaluation.values}
+        outputs.write(shown, lambda: labelled(reference.evaluation.tidy(), files), content, read)
         return
     del about["similarity"]
-    tidy, content = tidy_of_models(evaluations, tested, labels), about | content_of_models(evaluations, tested)
-    outputs.write(model_sheets(evaluations, tested, against, notes), tidy, content, read)
+    content = about | content_of_models(evaluations, tested)
+    shown = model_sheets(evaluations, tested, against, notes)
+    outputs.write(shown, lambda: tidy_of_models(evaluations, tested, labels), content, read)
 
 
 def _score(
@@ -217,7 +219,8 @@ def _score(
         notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
         gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
     scorer = ProtocolScorer(gallery, protocol, **options, **further)
-    export = exports.writer(scorer, inference, [model.name for model in given.models], annotations)
+    names = [model.name for model in given.models]
+    write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
         matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed)
@@ -238,12 +241,15 @@ def _score(
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
             evaluations[model.name] = scorer(gallery, inference=inference, queries=queries, progress=advance)
         evaluations[model.name].about["similarity"] = model.words
-        export(model.name, gallery)
+        if write_rankings is not None:
+            write_rankings(model.name, gallery)
     subject: dict[str, Any] = {}
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
         subject = subject_of(scorer.whole, evaluations[model.name].about, given.about)
     owner = scorer.whole.image_of_caption
     results = {one.name: Result(one.name, one.words, evaluations[one.name], subject, owner) for one in given.models}
-    exports.write_queries({one.words: one.evaluation for one in results.values()}, subject)
+    if exports.per_query is not None:
+        exports.write_queries({one.words: one.evaluation for one in results.values()}, subject)
     notes += [inference.note] if inference.method != "naive" else []
-    return results, list(dict.fromkeys([*notes, *exports.notes]))
+    notes += exports.notes if exports.trec is not None else []
+    return results, list(dict.fromkeys(notes))

@@ -76,20 +76,20 @@ class Exports:
         Raises:
             InputError: If a file of ids is missing or damaged, or its ids cannot stand in a run.
         """
-        ids: list[list[str]] = []
-        if self.trec is not None:
-            sides = (annotations.image_ids, "images"), (annotations.caption_ids, "captions")
-            for (file, of), number in zip(sides, scorer.whole.shape, strict=True):
-                ids.append(trec_ids(read_list(file, number, "ids", of), number, of[0], str(file)))
+        folder = self.trec
+        assert folder is not None
+        sides = (annotations.image_ids, "images"), (annotations.caption_ids, "captions")
+        ids = [
+            trec_ids(read_list(file, number, "ids", of), number, of[0], str(file))
+            for (file, of), number in zip(sides, scorer.whole.shape, strict=True)
+        ]
 
         def write(model: str, gallery: Gallery) -> None:
-            if self.trec is None:
-                return
-            with working(f"write {self.trec}", len(DIRECTIONS) * len(scorer.parts)) as advance:
+            with working(f"write {folder}", len(DIRECTIONS) * len(scorer.parts)) as advance:
                 for side in DIRECTIONS:
                     if model == models[0]:
-                        write_qrels(self.trec / f"{side}.qrels", scorer, side, *ids)
-                    path = self.trec / f"{_prefixes(models)[model]}{side}.run"
+                        write_qrels(folder / f"{side}.qrels", scorer, side, *ids)
+                    path = folder / f"{_prefixes(models)[model]}{side}.run"
                     how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
                     write_run(path, scorer, gallery, side, *ids, **how, progress=advance)
 
@@ -97,9 +97,7 @@ class Exports:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what was written."""
-        if self.trec is None:
-            return []
+        """Sentences on the rankings that were written."""
         depth = "all" if self.depth is None else f"the first {self.depth:,}"
         return [
             f"{self.trec}: runs of {depth} items per query, and qrels, in TREC's formats; equal scores are "
@@ -115,10 +113,9 @@ class Exports:
 
         Args:
             results: Evaluations with the values of every query, by the names in the column ``file``.
-            subject: What was scored, which a parquet file keeps in its schema, for a later ``fivesentences evaluate``.
+            subject: Captions, images and phi that were scored, for the schema of a parquet file.
         """
-        if self.per_query is None:
-            return
+        assert self.per_query is not None
         frames = (
             pd.DataFrame({"file": name, **frame})
             for name, result in results.items()

@@ -257,7 +257,7 @@ def show(
         path: Features in any format of 'features convert'.
         photographs: Their folder or zip archive; repeat for more.
         out: The picture, .png.
-        what: What is drawn; default: boxes where the features have any.
+        what: Kind of drawing; default: boxes where the features have any.
         image: An image; repeat for more; default: some, evenly spread.
         count: Boxes (default 10) or neighbours (default 6) per image.
         classes: Names of the detector's classes, one per line, such as objects_vocab.txt.

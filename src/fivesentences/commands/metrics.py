@@ -22,4 +22,4 @@ def metrics(*, outputs: Outputs) -> None:
     outputs.check()
     content = [asdict(metric) for metric in METRICS.values()]
     sheet = Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())
-    outputs.write([sheet], pd.DataFrame(content), {"metrics": content})
+    outputs.write([sheet], lambda: pd.DataFrame(content), {"metrics": content})

@@ -15,7 +15,7 @@ from fivesentences.commands.sheets import Outputs, Read, Sheet, number
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts, task_of
+from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts, task_of
 from fivesentences.semantics.caption_file import read_pairing
 
 CHANCE = {"text": 25, "image": 25, "group": 16.7, "accuracy": 50}  # percent
@@ -96,4 +96,5 @@ def pairs(
         {"category": kind, "metric": name, "value": value} for kind, row in found.items() for name, value in row.items()
     ]
     content = {"similarity": similarity, "pairs": str(file), "values": values}
-    outputs.write([sheet], pd.DataFrame(values).assign(similarity=similarity, pairs=str(file)), content, read)
+    tidy = pd.DataFrame(values).assign(similarity=similarity, pairs=str(file))
+    outputs.write([sheet], lambda: tidy, content, read)

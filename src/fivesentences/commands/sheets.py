@@ -105,18 +105,20 @@ class Outputs:
         notes = [file.with_suffix(".json") for file in files if file.suffix == ".npy"]  # as phi_file.note_beside
         check_outputs(written, [*files, *notes])
 
-    def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame, content: dict[str, Any], read: Read = ()) -> None:
+    def write(
+        self, sheets: Sequence[Sheet], tidy: Callable[[], pd.DataFrame], content: dict[str, Any], read: Read = ()
+    ) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
 
         Args:
             sheets: For the terminal, Markdown and LaTeX.
-            tidy: For CSV.
+            tidy: Makes the table for CSV.
             content: For JSON, which also says how it was made: version, command line, date, and inputs with digests.
             read: Every file that the command read.
         """
         texts: dict[str, Callable[[], str]] = {
             "json": lambda: _json(content | _provenance(read)),
-            "csv": lambda: tidy.to_csv(index=False, lineterminator="\n"),
+            "csv": lambda: tidy().to_csv(index=False, lineterminator="\n"),
             "markdown": lambda: "\n".join(map(markdown, sheets)),
             "latex": lambda: "\n".join(map(latex, sheets)),
         }

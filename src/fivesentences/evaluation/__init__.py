@@ -1,6 +1,6 @@
 """Every number of a similarity, under the protocols of benchmarks, and paired tests of two models.
 
-What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``categories``, ``contrasts``,
+What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``categories``, ``seed_contrasts``,
 ``agreement``, ``disagreements``.
 """
 
@@ -11,10 +11,10 @@ from fivesentences.lazy import lazily
 if TYPE_CHECKING:
     from fivesentences.evaluation.batches import EmbeddingEvaluator
     from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
-    from fivesentences.evaluation.comparing import compare
-    from fivesentences.evaluation.pairs import cxc_within, pair_wins, read_contrasts
     from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
     from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
+    from fivesentences.evaluation.query_tests import compare
+    from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts
 
 __all__ = [
     "PROTOCOLS", "CaptionTable", "EmbeddingEvaluator", "coco_test_ids", "compare", "cxc_positives", "cxc_within",
@@ -26,8 +26,8 @@ __getattr__ = lazily(
     {
         "batches": "EmbeddingEvaluator",
         "caption_tables": "CaptionTable read_caption_table",
-        "comparing": "compare",
-        "pairs": "cxc_within pair_wins read_contrasts",
+        "query_tests": "compare",
+        "rated_pairs": "cxc_within pair_wins read_contrasts",
         "positives": "coco_test_ids cxc_positives eccv packaged_positives",
         "protocols": "PROTOCOLS evaluate",
     },

@@ -56,7 +56,7 @@ class EmbeddingEvaluator:
                 default equal, image-major blocks of all captions.
 
         Raises:
-            InputError: If embeddings are no matrix of real numbers, or shapes disagree.
+            InputError: If embeddings are not a matrix of real numbers, or shapes disagree.
         """
         batch: dict[str, NDArray[Any]] = {}
         for name, rows in (("images", images), ("captions", captions)):
@@ -75,7 +75,7 @@ class EmbeddingEvaluator:
             self._batches[name].append(values.copy())
 
     def compute(self) -> Evaluation:
-        """Every number of all batches together.
+        """Return every number of all batches together.
 
         Raises:
             InputError: If there are no images or captions, an embedding is not finite or zero, only some batches have a

@@ -20,10 +20,10 @@ from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
-from fivesentences.metrics.empty_queries import after_policy
 from fivesentences.metrics.ncs import released_ncs
 from fivesentences.metrics.ranking import ranking_of
 from fivesentences.metrics.relevance import Relevance
+from fivesentences.metrics.values import after_policy
 from fivesentences.retrieval.arguments import checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery
 from fivesentences.semantics import read_phi

@@ -1,4 +1,4 @@
-"""What the margins of a Semantic Adaptive Margin are made of, and what they would be without their negatives.
+"""Parts of the margins of a Semantic Adaptive Margin, and the margins without their negatives.
 
 A margin is what its positive adds, minus what its negative takes away, perhaps capped. Three questions: how margins are
 distributed; how much of their variance comes from the negative; and how many hinges are active only, or inactive only,

@@ -1,4 +1,4 @@
-"""What phi says about the captions of a split: scores with their own images and with other images.
+"""Statistics of phi over the captions of a split: scores with their own images and with other images.
 
 Binary relevance calls every caption of another image wrong. This module measures how often phi disagrees (after Figure
 1 of Five Sentences): how it is distributed over captions with their own and with other images, how many captions fit

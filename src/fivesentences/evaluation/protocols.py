@@ -48,7 +48,7 @@ class Protocol:
         """Refuse a gallery whose size is not the protocol's.
 
         Raises:
-            InputError: What was expected, and which protocol the matrix fits.
+            InputError: If it is not; it says which protocol the matrix fits.
         """
         if self.accepts(*gallery.shape):
             return

@@ -48,7 +48,7 @@ class Result:
         name: Its name in tables.
         words: Where they come from.
         evaluation: The numbers, with the values of every query.
-        subject: What was scored, as ``subject_of`` says it.
+        subject: Captions, images and phi that were scored, as ``subject_of`` says it.
         image_of_caption: ``[captions]`` image index of each caption.
     """
 
@@ -62,7 +62,7 @@ class Result:
         """Refuse to compare numbers of other images and captions.
 
         Raises:
-            InputError: What differs.
+            InputError: If they were; it says what differs.
         """
         abouts, subjects = (self.evaluation.about, other.evaluation.about), (self.subject, other.subject)
         phis = [subject.get("phis", {}) for subject in subjects]

@@ -199,7 +199,7 @@ def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
         columns: Known columns with their types; those that are ``str`` are read as text.
 
     Raises:
-        InputError: If there is no such file, or it is no table.
+        InputError: If there is no such file, or it is not a table.
     """
     check_file(path, TRAIN_AGAIN)
     texts = {name: "str" for name, kind in columns.items() if kind == "str"}
@@ -207,7 +207,7 @@ def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
         # Categories may be called NA or null; only what is empty is missing.
         return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"this is no table ({error}); {TRAIN_AGAIN}.", where=path) from None
+        raise InputError(f"this is not a table ({error}); {TRAIN_AGAIN}.", where=path) from None
 
 
 def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import percent
 from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings
+from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
 from fivesentences.retrieval.blocks import whole_order
 from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, checked_phi, checked_similarity
@@ -56,7 +56,7 @@ class AspReader:
 
 
 def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> NDArray[np.integer]:
-    """Twice the rank of the first item, the second item and so on; doubled, an average rank is a whole number."""
+    """Return twice the rank of each item in order; doubled, an average rank is a whole number."""
     n_rows, n_items = order.shape
     kind = np.uint16 if 2 * n_items < 2**16 else np.int32
     by_index = np.broadcast_to(np.arange(2, 2 * n_items + 2, 2).astype(kind), order.shape)
@@ -74,7 +74,7 @@ def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> N
 
 
 def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: str = "index") -> float:
-    """Average Semantic Precision (Li et al. 2022, DAA, eq. 1), mean over queries.
+    """Compute Average Semantic Precision (Li et al. 2022, DAA, eq. 1), mean over queries.
 
     Of one query: the mean over all items of the gallery of min(Rc, Rs) / max(Rc, Rs), where Rc is the item's rank by
     phi and Rs its rank by similarity, both from 1. 100 if both order the gallery alike. The query's own items take
@@ -108,7 +108,7 @@ def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: st
 
 
 def mean_phi(phis: Sequence[ArrayLike], out: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
-    """The mean of several phi matrices, cell by cell and without scaling, as released for ASP(A).
+    """Return the mean of several phi matrices, cell by cell and without scaling, as released for ASP(A).
 
     A phi with a larger range has more weight: CIDEr reaches 10, BLEU and ROUGE 1.
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity
 
@@ -51,7 +51,7 @@ class CategoryReader:
         self.n_relevant = np.zeros(len(queries), dtype=np.int64)
 
     def scores(self, cutoff: Cutoff) -> Scores:
-        """Average precision at one of the cut-offs."""
+        """Return the average precision at one of the cut-offs."""
         return self.average_precision[cutoff], self.n_relevant == 0
 
     def __call__(self, block: QueryBlock) -> None:
@@ -86,7 +86,7 @@ def category_codes(
     shape: tuple[int, ...],
     pairing: NDArray[np.int64] | None,
 ) -> tuple[Codes, Codes]:
-    """Categories as numbers, the same for images and captions; -1 where there is none (None or NaN).
+    """Return categories as numbers, the same for images and captions; -1 where there is none (None or NaN).
 
     Args:
         image_categories: ``[images]`` numbers or strings.
@@ -141,7 +141,7 @@ def category_map(
     divide_by: str | None = None,
     empty: str = "zero",
 ) -> float:
-    """Mean average precision where every item of the query's category is relevant.
+    """Return the mean average precision where every item of the query's category is relevant.
 
     Average precision is the sum of the precision at every relevant item within the cut-off, divided by a number of
     relevant items. Over the whole ranking (``cutoff=None``) that is scheduled adaptive margin's mAP, as in the
@@ -183,7 +183,7 @@ def r_precision(
     *,
     empty: str = "zero",
 ) -> float:
-    """Share of relevant items among the first R, R being how many items of the gallery have the query's category.
+    """Compute the share of relevant items among the first R, the number of items that have the query's category.
 
     Arguments, result and errors as in ``category_map``.
     """
@@ -218,7 +218,7 @@ def _read(
 
 
 def expected_average_precision(relevant: ArrayLike, gallery: int) -> NDArray[np.float64]:
-    """Expected average precision over a whole ranking in random order (Bestgen 2015).
+    """Return the expected average precision over a whole ranking in random order (Bestgen 2015).
 
     With R relevant items among N, and H the N-th harmonic number, it is
     ``(R - 1) / (N - 1) * (1 - H / N) + H / N``: a little above R / N.

@@ -91,7 +91,7 @@ def paired_tests(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[PairedTest]:
-    """``paired_test`` for several metrics of the same queries, at little more than the cost of one.
+    """Test several metrics of the same queries by ``paired_test``, at little more than the cost of one.
 
     All metrics see the same flips and draws. The p values are not adjusted for their number.
 
@@ -144,7 +144,7 @@ def paired_tests(
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:
-    """p values of several tests, adjusted for their number by Holm's step-down method (Holm 1979).
+    """Adjust p values of several tests for their number by Holm's step-down method (Holm 1979).
 
     Rejecting where the adjusted p is below alpha makes a false rejection among all tests no more likely than alpha,
     however the tests depend on each other. The i-th smallest p, from 1, of n is multiplied by n - i + 1; a larger p is
@@ -170,7 +170,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """``[metrics, queries]``, NaN where a query does not count."""
+    """Return ``[metrics, queries]``, NaN where a query does not count."""
     both = []
     for name, given in (("a", a), ("b", b)):
         try:
@@ -195,7 +195,7 @@ def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[Arra
 
 
 def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tuple[NDArray[np.float64], int]:
-    """p of each metric, and how many flips were tried.
+    """Return p of each metric, and how many flips were tried.
 
     Args:
         shares: ``[metrics, clusters]`` what each cluster contributes to the difference.

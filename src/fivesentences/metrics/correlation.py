@@ -59,7 +59,7 @@ def correlation(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Correlation:
-    """Correlation of two vectors with a percentile bootstrap interval.
+    """Correlate two vectors, with a percentile bootstrap interval.
 
     Values equal those of ``scipy.stats``: ``pearsonr``, ``spearmanr``, ``kendalltau`` of variants b and c. Pairs that
     share an image are not independent, so whole clusters are drawn: a pair counts as often as its cluster was drawn.
@@ -98,7 +98,7 @@ def correlations(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Correlation]:
-    """Several correlations of the same vectors, by statistic; tau-b and tau-c together cost as much as one.
+    """Compute several correlations of the same vectors, by statistic; tau-b and tau-c together cost as much as one.
 
     Arguments, numbers and errors as in ``correlation``.
     """
@@ -194,7 +194,7 @@ def _design(clusters: ArrayLike | None, n_pairs: int) -> _Design:
 def _pearson(
     x: NDArray[np.float64], y: NDArray[np.float64], design: _Design, resamples: int, seed: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """Pearson's r, and that of every resample from sums of 1, x, y, x^2, y^2 and xy within cells."""
+    """Return Pearson's r, and that of every resample from sums of 1, x, y, x^2, y^2 and xy within cells."""
     x, y = _standardised(x), _standardised(y)
     n_cells = len(design.codes[0])
     moments = np.stack(
@@ -206,14 +206,14 @@ def _pearson(
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean 0 and mean square 1, for numbers of any size."""
+    """Scale numbers of any size to mean 0 and mean square 1."""
     centred = values - values.mean()
     centred /= np.abs(centred).max()
     return np.asarray(centred / np.sqrt(np.mean(centred * centred)))
 
 
 def _pearson_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``[resamples, 6]`` sums -> r of each, NaN where x or y is constant or nothing was drawn."""
+    """Return ``[resamples, 6]`` sums -> r of each, NaN where x or y is constant or nothing was drawn."""
     count = np.where(sums[:, 0] > 0, sums[:, 0], np.nan)
     x, y, xx, yy, xy = (sums[:, moment] / count for moment in range(1, 6))
     var_x, var_y = xx - x * x, yy - y * y
@@ -225,7 +225,7 @@ def _pearson_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 def _kendall(
     x: NDArray[np.float64], y: NDArray[np.float64], design: _Design, resamples: int, seed: int
 ) -> dict[str, tuple[float, NDArray[np.float64]]]:
-    """Kendall's tau-b and tau-c, and those of every resample: the pairs repeated as often as they were drawn."""
+    """Return Kendall's tau-b and tau-c, and those of every resample: the pairs repeated as often as they were drawn."""
     # scipy sorts every resample by its second argument and then by its first: x is passed already sorted, and y as
     # 16-bit numbers, which numpy sorts fastest.
     order = np.lexsort((y, x))
@@ -243,7 +243,7 @@ def _kendall(
 
 
 def _taus(x: NDArray[Any], y: NDArray[Any]) -> tuple[float, float]:
-    """Tau-b, and tau-c from the same count of concordant minus discordant pairs; NaN for a constant."""
+    """Return tau-b, and tau-c from the same count of concordant minus discordant pairs; NaN for a constant."""
     n = len(x)
     classes, untied = [], []
     for codes in (x, y):

@@ -65,7 +65,7 @@ class CrossedDifference:
 def crossed_differences(
     differences: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[CrossedDifference]:
-    """The mean difference of each metric, with its intervals over seeds and images (or other test items).
+    """Return the mean difference of each metric, with its intervals over seeds and images (or other test items).
 
     With mean squares MS of seeds, images and their residual, the variance of the mean is estimated as
     ``(max(MS_seeds, MS_residual) + max(MS_images - MS_residual, 0)) / (seeds * images)``. Without the maxima it is the
@@ -112,7 +112,7 @@ def crossed_differences(
 def crossed_bootstrap(
     values: NDArray[np.float64], measured: NDArray[np.bool_], resamples: int, seed: int = 0
 ) -> NDArray[np.float64]:
-    """``[metrics, resamples]`` means of what was measured in draws of seeds and images, both with replacement.
+    """Return ``[metrics, resamples]`` means of what was measured in draws of seeds and images, both with replacement.
 
     A draw in which no seed has any of its images is drawn again.
 
@@ -140,7 +140,7 @@ def crossed_bootstrap(
 
 
 def weights_of_draws(generator: np.random.Generator, count: int, items: int) -> NDArray[np.float64]:
-    """``[count, items]`` the share of each item in draws of as many items with replacement."""
+    """Return ``[count, items]`` the share of each item in draws of as many items with replacement."""
     drawn = generator.integers(items, size=(count, items))
     place = drawn + np.arange(count)[:, None] * items
     return np.bincount(place.ravel(), minlength=drawn.size).reshape(drawn.shape) / items
@@ -161,7 +161,7 @@ def with_intervals(found: CrossedDifference, confidence: float) -> CrossedDiffer
 
 
 def _error_of_mean(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Standard error of the mean of ``[seeds, images]``, and its degrees of freedom."""
+    """Return the standard error of the mean of ``[seeds, images]``, and its degrees of freedom."""
     n_seeds, n_images = values.shape
     of_seeds, of_images, mean = values.mean(axis=1), values.mean(axis=0), values.mean()
     residual = values - of_seeds[:, None] - of_images + mean
@@ -174,11 +174,11 @@ def _error_of_mean(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _satterthwaite(trainings: float, beyond: float, unsure: float, number: int, free: int) -> tuple[float, float]:
-    """Standard error of a mean of so many numbers, and its degrees of freedom, at least those of the seeds.
+    """Return the standard error of a mean of so many numbers, and its degrees of freedom, at least those of the seeds.
 
     Args:
-        trainings: What trainings vary, as a mean square.
-        beyond: What images vary beyond that.
+        trainings: Mean square between trainings.
+        beyond: Mean square of images beyond that.
         unsure: How unsure that is: the squares of its mean squares over their degrees of freedom.
         number: Numbers of which it is the mean.
         free: Degrees of freedom of the seeds.
@@ -203,7 +203,7 @@ class Components(NamedTuple):
 
 
 def variance_components(values: NDArray[np.float64], measured: NDArray[np.bool_]) -> Components:
-    """Unbiased estimates of how much seeds, items and the rest vary.
+    """Estimate without bias how much seeds, items and the rest vary.
 
     Where no two seeds share an item, items cannot be told from the rest, which then has both.
 
@@ -234,7 +234,7 @@ def variance_components(values: NDArray[np.float64], measured: NDArray[np.bool_]
 
 
 def _partly_crossed_error(values: NDArray[np.float64], measured: NDArray[np.bool_]) -> tuple[float, float]:
-    """Standard error of the mean of what was measured, and its degrees of freedom."""
+    """Return the standard error of the mean of what was measured, and its degrees of freedom."""
     of_seed, of_item, number = measured.sum(axis=1), measured.sum(axis=0), int(measured.sum())
     found = variance_components(values, measured)
     rest = max(found.rest, 0.0)

@@ -15,7 +15,6 @@ from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
@@ -24,7 +23,16 @@ from fivesentences.metrics.recall import statistics_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import semantic_recall_scores
-from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
+from fivesentences.metrics.values import (
+    POLICIES,
+    MetricKey,
+    MetricValue,
+    QueryValues,
+    Scores,
+    after_policy,
+    key_of,
+    percent,
+)
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,
     Direction,
@@ -184,7 +192,7 @@ class Evaluator:
         return Evaluation(values, about, queries, scored)
 
     def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:
-        """The matrix, checked, and what is known of its gallery; computed again only where the gallery changed."""
+        """Check the matrix and return what is known of its gallery, computed again only where the gallery changed."""
         given = similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity")
         known = self._known
         if known is not None and known.fits(given, self._phis is None):
@@ -212,7 +220,7 @@ class Evaluator:
         return known
 
     def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> list[_Number]:
-        """Every number of one direction."""
+        """Return every number of one direction."""
         own_phis = {name: relevance.phi for name, relevance in known.relevance.items()}
         asp = AspReader(own_phis, side, self.asp_ties) if own_phis and self.asp_ties else None
         plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
@@ -255,12 +263,12 @@ class Evaluator:
         return numbers + (self._hubs(ranking) if self.hubness else [])
 
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
-        """A mean over queries of which some may have nothing to find."""
+        """Return a mean over queries of which some may have nothing to find."""
         direction: Direction = "i2t" if key["direction"] == "i2t" else "t2i"
         return _mean(key, after_policy(scores, empty or self.empty, direction))
 
     def _registered(self, ranking: Ranking, relevance: Relevance | None = None, phi: str = "") -> Iterator[_Number]:
-        """The metrics whose entry in the registry names the function that computes them."""
+        """Yield the metrics whose entry in the registry names the function that computes them."""
         for metric in METRICS.values():
             if metric.scores and metric.needs_phi == (relevance is not None):
                 compute = pkgutil.resolve_name(metric.scores)
@@ -380,6 +388,6 @@ class _Number:
 
 
 def _mean(key: MetricKey, fractions: NDArray[np.float64]) -> _Number:
-    """The mean over queries, in percent or, where the registry says so, as a fraction."""
+    """Return the mean over queries, in percent or, where the registry says so, as a fraction."""
     divisor = 100.0 if metric_of(key["metric"]).unit == "fraction" else 1.0
     return _Number(key, percent(fractions) / divisor, 100.0 * fractions / divisor)

@@ -44,7 +44,7 @@ class MetricFrame(pd.DataFrame):
         return "\n".join([table, *(f"<p>{html.escape(note)}</p>" for note in self.attrs.get("notes", ()))])
 
     def to_latex(self, buf: Any = None) -> str | None:  # type: ignore[override]
-        """The table as it is printed, as a ``tabular`` for booktabs, with the notes as comments; without jinja2.
+        """Return the table as it is printed, as a ``tabular`` for booktabs, with the notes as comments; without jinja2.
 
         Args:
             buf: A file or its path to write to; default the text is returned.
@@ -95,12 +95,12 @@ class MetricFrame(pd.DataFrame):
 
 
 def stated_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
-    """``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these replace."""
+    """Return ``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these replace."""
     return {"notes": list(notes), "stated_once": list(columns)}
 
 
 def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
-    """The numbers as a table.
+    """Return the numbers as a table.
 
     Args:
         values: The numbers.
@@ -135,7 +135,7 @@ def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
 def frames_of_queries(
     queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]
 ) -> Iterator[pd.DataFrame]:
-    """The values of every query as tidy tables, one per metric and variant: query, the keys of a number, value.
+    """Yield the values of every query as tidy tables, one per metric and variant: query, the keys of a number, value.
 
     Args:
         queries: The values.
@@ -150,5 +150,5 @@ def frames_of_queries(
 
 
 def table_of_queries(queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]) -> pd.DataFrame:
-    """The tables of ``frames_of_queries`` as one."""
+    """Return the tables of ``frames_of_queries`` as one."""
     return pd.concat(frames_of_queries(queries, scored), ignore_index=True)

@@ -33,7 +33,7 @@ _LOOK_LATIN = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX", strict=
 
 
 def escape_latex(text: str) -> str:
-    """Text as LaTeX prints it: in ASCII, without a command, for any engine and any packages.
+    """Write text as LaTeX prints it: in ASCII, without a command, for any engine and any packages.
 
     Line breaks and other white space become single spaces. A letter with an accent that LaTeX's own fonts lack loses
     it; a character of another alphabet is printed as its code point, such as U+4E2D.
@@ -44,13 +44,13 @@ def escape_latex(text: str) -> str:
 
 
 def latex_row(cells: Sequence[str]) -> str:
-    r"""A line of a ``tabular`` from cells in LaTeX; the ``\\`` above it takes no ``[`` or ``*`` as its option."""
+    r"""Make a line of a ``tabular`` from cells in LaTeX; the ``\\`` above it takes no ``[`` or ``*`` as its option."""
     first, *others = cells
     return " & ".join([f"{{{first[0]}}}{first[1:]}" if first[:1] in ("[", "*") else first, *others]) + r" \\"
 
 
 def _escaped(letter: str) -> str:
-    """One character; see ``escape_latex``."""
+    """Return one character; see ``escape_latex``."""
     if letter in _LATEX:
         return _LATEX[letter]
     if letter.isascii():
@@ -81,7 +81,7 @@ def tabular(
     title: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """A ``tabular`` for a document that loads booktabs.
+    """Return a ``tabular`` for a document that loads booktabs.
 
     Args:
         stub: Headings of the columns that say what a row is.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
@@ -20,7 +20,7 @@ RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
 def released_ncs(
     ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, discount: str | None = None
 ) -> dict[int, Scores]:
-    """Mean phi of the k retrieved items over the mean of the k largest, per query."""
+    """Return the mean phi of the k retrieved items over the mean of the k largest, per query."""
     deepest = max(ks)
     lists = ranking, relevance.ideal(ranking.direction, deepest)
     items = [each.first(deepest, keep_ground_truth) for each in lists]
@@ -39,7 +39,7 @@ def released_ncs(
 def paper_ncs(
     ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, m: int | None = None
 ) -> dict[int, Scores]:
-    """Phi of the retrieved items that are among the m best, over the phi of these m, per query; m = k by default."""
+    """Return per query the phi of retrieved items among the m best, over the phi of these m; m = k by default."""
     direction, deepest = ranking.direction, max(ks)
     most = m or deepest
     retrieved_items = ranking.first(deepest, keep_ground_truth)
@@ -69,7 +69,7 @@ def ncs(
     *,
     empty: str = "zero",
 ) -> dict[int, float]:
-    """Normalised Cumulative Semantic score of Five Sentences, macro average over queries.
+    """Compute the Normalised Cumulative Semantic score of Five Sentences, macro average over queries.
 
     ``formula="released"`` (ncs_metric, the papers' tables): mean phi of the k retrieved items over the mean of the k
     largest phi of the query. ``formula="paper"`` (eq. 5): phi of the retrieved items that are among the m items of
@@ -132,7 +132,7 @@ def nsum(
     ideal_pool: str = "gallery",
     empty: str = "zero",
 ) -> float:
-    """Sum of ``ncs`` over cut-offs and both directions: Nsum, or Nsum(N) with the ground truth removed.
+    """Return the sum of ``ncs`` over cut-offs and both directions: Nsum, or Nsum(N) with the ground truth removed.
 
     Arguments and errors as in ``ncs``; 0 to 600 for three cut-offs.
     """

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, share_of
 from fivesentences.metrics.ranking import Ranking, ranking_of
 from fivesentences.metrics.relevance import Relevance
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, share_of
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
@@ -17,7 +17,7 @@ GAINS = ("linear", "exponential")
 
 
 def ndcg_scores(ranking: Ranking, relevance: Relevance, k: int, gains: str = "linear") -> Scores:
-    """Discounted gain of the first k items over that of the k items of highest phi, per query."""
+    """Return the discounted gain of the first k items over that of the k items of highest phi, per query."""
 
     def discounted(items: NDArray[np.int64]) -> NDArray[np.float64]:
         gain = relevance.values(items[:, :k], ranking.direction)
@@ -38,7 +38,7 @@ def ndcg(
     *,
     empty: str = "zero",
 ) -> dict[int, float]:
-    """nDCG@k with phi as graded relevance, mean over queries.
+    """Compute nDCG@k with phi as graded relevance, mean over queries.
 
     The gain of position p (from 1) is divided by log2(p + 1). NCS (``formula="released"``) is the same ratio without
     the discount: ``ndcg`` asks whether what is right comes early among the first k, NCS only whether it is there; at

@@ -107,7 +107,7 @@ def pmrp(
     *,
     unlabelled: str = "drop",
 ) -> float:
-    """Plausible-match R-precision (Chun et al. 2021, PCME), mean over queries and zetas.
+    """Compute plausible-match R-precision (Chun et al. 2021, PCME), mean over queries and zetas.
 
     An item matches if the labels of its image differ from those of the query's image in at most zeta classes; a
     caption has the labels of its image. Of the first R items, R being the number of matches in the gallery, the share

@@ -15,8 +15,8 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent
 from fivesentences.metrics.ranking import blocks_of_queries
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
@@ -63,7 +63,7 @@ class Positives:
 
     @classmethod
     def symmetric(cls, pairs: Any) -> Positives:
-        """The same pairs in both directions: ``[images, captions]``, dense or sparse, true where it is a match."""
+        """Take the same pairs in both directions: ``[images, captions]``, dense or sparse, true where it is a match."""
         matrix = _boolean(pairs, "pairs")
         return cls(matrix, matrix)
 
@@ -73,7 +73,7 @@ class Positives:
         return self.i2t.shape[0], self.i2t.shape[1]
 
     def of_queries(self, direction: Direction) -> scipy.sparse.csr_array:
-        """``[queries, gallery]``, columns of a row ascending."""
+        """Return ``[queries, gallery]``, columns of a row ascending."""
         if direction == "i2t":
             return self.i2t
         flipped = self.t2i.T.tocsr()
@@ -81,7 +81,7 @@ class Positives:
         return flipped
 
     def number(self, direction: Direction) -> NDArray[np.int64]:
-        """``[queries]`` R, the number of positives of each query, including those outside the gallery."""
+        """Return ``[queries]`` R, the number of positives of each query, including those outside the gallery."""
         outside = self.outside_i2t if direction == "i2t" else self.outside_t2i
         return np.asarray(np.diff(self.of_queries(direction).indptr).astype(np.int64) + outside)
 
@@ -153,15 +153,15 @@ class Hits:
     number: NDArray[np.int64]
 
     def recall(self, k: int) -> NDArray[np.float64]:
-        """``[some]`` 1 where a positive is among the first k, else 0."""
+        """Return ``[some]`` 1 where a positive is among the first k, else 0."""
         return np.asarray(self.hit[:, :k].any(axis=1), dtype=np.float64)
 
     def r_precision(self) -> NDArray[np.float64]:
-        """``[some]`` share of positives among the first R, which must have been looked at."""
+        """Return ``[some]`` share of positives among the first R, which must have been looked at."""
         return np.asarray(np.count_nonzero(self._until_r(), axis=1) / self.number)
 
     def average_precision_at_r(self) -> NDArray[np.float64]:
-        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive."""
+        """Return ``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive."""
         counted = self._until_r()
         precision = np.cumsum(counted, axis=1) / np.arange(1, counted.shape[1] + 1)
         return np.asarray((precision * counted).sum(axis=1) / self.number)
@@ -170,7 +170,7 @@ class Hits:
         return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
 
     def scores(self, values: NDArray[np.float64], empty: str) -> Scores:
-        """``[queries]`` fractions of all queries, and which have no positive, from ``[some]`` fractions.
+        """Return ``[queries]`` fractions of all queries, and which have no positive, from ``[some]`` fractions.
 
         Raises:
             InputError: If no query has a positive and ``empty`` leaves such queries out.
@@ -183,7 +183,7 @@ class Hits:
         return everyone, is_empty
 
     def mean(self, values: NDArray[np.float64], empty: str) -> float:
-        """Percent, from ``[some]`` fractions.
+        """Return percent from ``[some]`` fractions.
 
         Raises:
             InputError: As the policy ``empty`` says.
@@ -218,7 +218,7 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
 
 
 def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: Direction) -> Hits:
-    """``find_hits`` from ``[queries, depth]`` rankings of all queries, best first."""
+    """Find hits in ``[queries, depth]`` rankings of all queries, best first."""
     number = positives.number(direction)
     queries = np.flatnonzero(number)
     hit = _contains(positives.of_queries(direction), queries, items[queries])
@@ -233,7 +233,7 @@ def recall_of_positives(
     *,
     empty: str = "skip",
 ) -> dict[int, float]:
-    """Share of queries with at least one positive among the first k: CxC recall, ECCV R@k.
+    """Return the share of queries with at least one positive among the first k: CxC recall, ECCV R@k.
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
@@ -256,7 +256,7 @@ def recall_of_positives(
 
 
 def map_at_r(similarity: Similarity, positives: Positives, direction: str = "i2t", *, empty: str = "skip") -> float:
-    """Mean average precision at R (Musgrave et al. 2020; ECCV Caption, Chun et al. 2022).
+    """Return the mean average precision at R (Musgrave et al. 2020; ECCV Caption, Chun et al. 2022).
 
     R is the number of positives of the query, including those outside the gallery; the average runs over the places 1
     to R, of the precision there if the item is positive and 0 if it is not. Arguments and errors as in
@@ -273,7 +273,7 @@ def map_at_r(similarity: Similarity, positives: Positives, direction: str = "i2t
 def r_precision_of(
     similarity: Similarity, positives: Positives, direction: str = "i2t", *, empty: str = "skip"
 ) -> float:
-    """Share of positives among the first R items, R being the number of positives of the query.
+    """Return the share of positives among the first R items, R being the number of positives of the query.
 
     Arguments and errors as in ``recall_of_positives``.
 
@@ -288,7 +288,7 @@ def r_precision_of(
 def _contains(
     wanted: scipy.sparse.csr_array, queries: NDArray[np.int64], items: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """``[some, depth]`` whether ``items`` of ``queries`` are in their rows of ``wanted``."""
+    """Return ``[some, depth]`` whether ``items`` of ``queries`` are in their rows of ``wanted``."""
     n_gallery = wanted.shape[1]
     # One ascending list of numbers, row by row, in which every pair is looked up at once.
     rows = np.repeat(np.arange(wanted.shape[0]), np.diff(wanted.indptr))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fivesentences.machine import threads
 from fivesentences.retrieval.arguments import Direction
-from fivesentences.retrieval.blocks import best_first, whole_order
+from fivesentences.retrieval.blocks import best_first, transposed, whole_order
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics.references import References
 
@@ -29,29 +29,30 @@ QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major f
 
 
 def parts(block: NDArray, elements: int | None = None) -> Iterator[slice]:
-    """Consecutive rows of a block, few enough to hold no more than so many elements."""
+    """Yield consecutive rows of a block, few enough to hold no more than so many elements."""
     step = max(1, (elements or ELEMENTS_AT_ONCE) // max(1, block.shape[1]))
     for start in range(0, len(block), step):
         yield slice(start, min(len(block), start + step))
 
 
 def parts_of_queries(n_queries: int, n_gallery: int) -> list[slice]:
-    """Consecutive queries, in parts whose scores form one block."""
+    """Return consecutive queries, in parts whose scores form one block."""
     step = max(QUERIES_PER_BLOCK, ELEMENTS_PER_BLOCK // n_gallery)
     return [slice(start, min(n_queries, start + step)) for start in range(0, n_queries, step)]
 
 
 def block_of_queries(matrix: NDArray, direction: Direction, part: slice) -> NDArray[np.floating]:
-    """Scores ``[queries of the part, gallery]``; arguments as in ``blocks_of_queries``."""
-    block = matrix[part] if direction == "i2t" else matrix[:, part].T
+    """Return scores ``[queries of the part, gallery]``; arguments as in ``blocks_of_queries``."""
     # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
-    kind = np.float32 if block.dtype == np.float16 else block.dtype
-    kind = np.dtype(np.float64) if block.dtype.kind in "iub" else kind
-    return np.ascontiguousarray(block, dtype=kind)
+    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype
+    kind = np.dtype(np.float64) if matrix.dtype.kind in "iub" else kind
+    block = matrix[part] if direction == "i2t" else matrix[:, part].T
+    in_order = abs(block.strides[0]) >= abs(block.strides[1])
+    return np.ascontiguousarray(block, dtype=kind) if in_order else transposed(block.T, kind)
 
 
 def blocks_of_queries(matrix: NDArray, direction: Direction) -> Iterator[tuple[slice, NDArray]]:
-    """Consecutive queries and their scores ``[queries of the block, gallery]``.
+    """Yield consecutive queries and their scores ``[queries of the block, gallery]``.
 
     Args:
         matrix: ``[images, captions]``.
@@ -119,7 +120,7 @@ class Ranking:
     ground_truth_rank: NDArray[np.int64]
 
     def first(self, k: int, keep_ground_truth: bool = True) -> NDArray[np.int64]:
-        """The first ``k`` items, with the query's own items or without them.
+        """Return the first ``k`` items, with the query's own items or without them.
 
         Returns:
             ``[queries, at most k]``; -1 where a query has fewer.
@@ -147,12 +148,12 @@ def read_rankings(matrix: NDArray, direction: Direction, read: Callable[[QueryBl
 
 
 def depth_needed(k: int, pairing: NDArray[np.int64], direction: Direction) -> int:
-    """How many items to rank so that ``k`` are left without the ground truth."""
+    """Return how many items to rank so that ``k`` are left without the ground truth."""
     return k + (int(np.bincount(pairing).max()) if direction == "i2t" else 1)
 
 
 def ranking_of(gallery: Gallery, direction: Direction, depth: int) -> Ranking:
-    """The beginning of every query's ranking by similarity.
+    """Return the beginning of every query's ranking by similarity.
 
     Args:
         gallery: Gallery to rank.

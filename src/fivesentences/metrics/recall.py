@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.metrics.empty_queries import percent
 from fivesentences.metrics.ranking import Ranking, ranking_of
+from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity
 
@@ -27,17 +27,17 @@ class RankStatistics(NamedTuple):
 
 
 def recall_values(ranking: Ranking, k: int) -> NDArray[np.float64]:
-    """``[queries]`` 1 where a ground-truth item is among the first ``k``, else 0."""
+    """Return ``[queries]`` 1 where a ground-truth item is among the first ``k``, else 0."""
     return (ranking.ground_truth_rank < k).astype(np.float64)
 
 
 def true_recall_values(ranking: Ranking, k: int) -> NDArray[np.float64]:
-    """``[queries]`` share of the query's ground-truth items among the first ``k``."""
+    """Return ``[queries]`` share of the query's ground-truth items among the first ``k``."""
     return np.asarray(np.count_nonzero(ranking.own[:, :k], axis=1) / ranking.n_own)
 
 
 def statistics_of(ranks: NDArray[np.int64]) -> RankStatistics:
-    """Median and mean rank, counted from 1, of ranks counted from 0."""
+    """Return the median and mean rank, counted from 1, of ranks counted from 0."""
     return RankStatistics(float(np.floor(np.median(ranks))) + 1.0, float(np.mean(ranks)) + 1.0)
 
 
@@ -47,7 +47,7 @@ def recall_at_k(
     direction: str = "i2t",
     image_of_caption: ArrayLike | None = None,
 ) -> dict[int, float]:
-    """Share of queries with at least one ground-truth item among the first k.
+    """Return the share of queries with at least one ground-truth item among the first k.
 
     Five Sentences eq. 2 (R^V), the "recall" of nearly every image-text matching paper. Equal scores are ordered by
     index, lower first.
@@ -75,7 +75,7 @@ def true_recall_at_k(
     direction: str = "i2t",
     image_of_caption: ArrayLike | None = None,
 ) -> dict[int, float]:
-    """Share of a query's ground-truth items that are among the first k, mean over queries.
+    """Return the share of a query's ground-truth items that are among the first k, mean over queries.
 
     Five Sentences eq. 1 (R). With five captions, an image reaches at most 20 % at k = 1. From captions to images it
     equals ``recall_at_k``. Arguments, result and errors as there.
@@ -88,7 +88,7 @@ def true_recall_at_k(
 def rank_statistics(
     similarity: Similarity, direction: str = "i2t", image_of_caption: ArrayLike | None = None
 ) -> RankStatistics:
-    """Median and mean rank of the best-placed ground-truth item, 1 is best.
+    """Compute the median and mean rank of the best-placed ground-truth item, 1 is best.
 
     As in VSE++ and its successors: the median is rounded down (floor of the median of ranks counted from 0, plus 1).
     Arguments and errors as in ``recall_at_k``.
@@ -101,7 +101,7 @@ def rank_statistics(
 
 
 def rsum(similarity: Similarity, ks: Sequence[int] = (1, 5, 10), image_of_caption: ArrayLike | None = None) -> float:
-    """Sum of ``recall_at_k`` over cut-offs and both directions; 0 to 600 for three cut-offs.
+    """Return the sum of ``recall_at_k`` over cut-offs and both directions; 0 to 600 for three cut-offs.
 
     Arguments and errors as in ``recall_at_k``.
     """

@@ -35,7 +35,7 @@ class Relevance:
         self._own = References(pairing)
 
     def ideal(self, direction: Direction, k: int) -> Ranking:
-        """Ranking by phi itself, deep enough for ``k`` items without the ground truth."""
+        """Return the ranking by phi itself, deep enough for ``k`` items without the ground truth."""
         depth = depth_needed(k, self.pairing, direction)
         known = self._ideal.get(direction)
         if known is None or known.items.shape[1] < min(depth, known.n_gallery):
@@ -44,7 +44,7 @@ class Relevance:
         return known
 
     def values(self, items: NDArray[np.int64], direction: Direction) -> NDArray[np.float64]:
-        """phi between each query and its items, ``[queries, items]``; 0 where an item is -1."""
+        """Return phi between each query and its items, ``[queries, items]``; 0 where an item is -1."""
         queries = np.arange(len(items))[:, None]
         present = np.maximum(items, 0)
         found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
@@ -59,7 +59,7 @@ class Relevance:
         return ~anything
 
     def neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The ``m`` images most like each image, as released.
+        """Return the ``m`` images most like each image, as released.
 
         Each caption of an image names the 30 images with the highest phi in its row; phi is summed per image over
         these lists, and the images are ordered by the sum. The image itself is left out unless ground truth is kept.
@@ -81,7 +81,7 @@ class Relevance:
         return images[:, :m], sums[:, :m]
 
     def _find_neighbours(self, m: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The neighbours and sums with ground truth kept."""
+        """Return the neighbours and sums with ground truth kept."""
         lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION]
         phi_of_lists = self.values(lists, "t2i")
         m = min(m, self.n_images)
@@ -112,7 +112,7 @@ class Relevance:
         return np.where(images < 0, 0, self._own.count[np.maximum(images, 0)])
 
     def phi_of_captions_of(self, images: NDArray[np.int64]) -> NDArray[np.float64]:
-        """phi between query image ``i`` and all captions of image ``images[i, s]``, summed; ``[queries, slots]``."""
+        """Sum phi between query image ``i`` and all captions of image ``images[i, s]``: ``[queries, slots]``."""
         flat = np.maximum(images, 0).ravel()
         count = self._own.count[flat]
         first = np.cumsum(count) - count
@@ -123,7 +123,7 @@ class Relevance:
 
 
 def slots(items: NDArray[np.int64], lists: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``[rows, items]`` position of each item in its row's list; the list's length if it is not in it.
+    """Return ``[rows, items]`` position of each item in its row's list; the list's length if it is not in it.
 
     -1 marks a missing item in either, which matches nothing.
     """

@@ -41,7 +41,7 @@ class Evaluation:
     __iter__ = None  # type: ignore[assignment]  # Python would otherwise iterate by self[0], self[1], ...
 
     def __getitem__(self, key: str | tuple[Any, ...]) -> float:
-        """One number::
+        """Return one number::
 
             scores["R@1", "i2t"]
             scores["Rsum"]
@@ -71,7 +71,7 @@ class Evaluation:
         return True
 
     def value(self, metric: str, direction: str = "", **variant: Any) -> float:
-        """One number::
+        """Return one number::
 
             result.value("N@5", "i2t", ground_truth="kept")
 
@@ -86,7 +86,7 @@ class Evaluation:
         return pick(self.values, metric, direction, **variant)["value"]
 
     def tidy(self) -> pd.DataFrame:
-        """One row per number: the keys of ``MetricValue``, and protocol, images, captions, galleries and tie_rule.
+        """Return one row per number: the keys of ``MetricValue``, and columns on the gallery (``GALLERY_COLUMNS``).
 
         ``attrs`` holds ``about``. Printed, what is the same in all rows stands below the table.
         """
@@ -94,11 +94,11 @@ class Evaluation:
         return frame.assign(**{column: self.about[column] for column in GALLERY_COLUMNS})
 
     def wide(self) -> pd.DataFrame:
-        """One row per metric and variant, one column per direction and cut-off; ``attrs`` holds ``about``."""
+        """Return one row per metric and variant, one column per direction and cut-off; ``attrs`` holds ``about``."""
         return self._noted("wide")
 
     def per_query(self) -> pd.DataFrame:
-        """One row per query and metric: query (index in the file), the keys of ``MetricValue``, value.
+        """Return one row per query and metric: query (index in the file), the keys of ``MetricValue``, value.
 
         The value is NaN where the metric leaves the query out. Empty unless values of queries were asked for.
         """
@@ -150,7 +150,7 @@ def about_of(
 
 
 def sentences(about: Mapping[str, Any]) -> list[str]:
-    """The same for people, below a table."""
+    """Return the same for people, below a table."""
     size = f"{about['file_images']:,} images, {about['file_captions']:,} captions"
     if about["images"] != about["file_images"]:
         size += f"; scored in galleries of {about['images']:,} and {about['captions']:,}"
@@ -159,7 +159,7 @@ def sentences(about: Mapping[str, Any]) -> list[str]:
 
 
 def sums_of(values: Sequence[Row]) -> list[Row]:
-    """The sums over cut-offs and directions, one per metric that has a sum and per variant: Rsum, Nsum, and mR.
+    """Return the sums over cut-offs and directions, one per metric that has a sum and per variant: Rsum, Nsum, and mR.
 
     Args:
         values: Numbers of both directions, perhaps with keys besides those of ``MetricValue``.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fivesentences.metrics.empty_queries import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
+from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent, share_of
 from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
@@ -24,7 +24,7 @@ def semantic_recall_scores(
     style: str = "recall",
     weighting: str = "hard",
 ) -> dict[int, Scores]:
-    """Hits among the relevant items, per query; arguments as in ``semantic_recall``."""
+    """Return hits among the relevant items, per query; arguments as in ``semantic_recall``."""
     direction = ranking.direction
     items = ranking.first(max(ks), keep_ground_truth)
     if formula == "released":
@@ -72,7 +72,7 @@ def semantic_recall(
     *,
     empty: str = "zero",
 ) -> dict[int, float]:
-    """Semantic recall of Five Sentences, mean over queries.
+    """Compute semantic recall of Five Sentences, mean over queries.
 
     ``formula="released"`` (ncs_metric, Figure 3): all captions of the m images most like the query image are relevant,
     or for a caption the m images most like its image. Likeness: each caption of an image names the 30 images with the

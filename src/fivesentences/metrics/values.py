@@ -1,4 +1,4 @@
-"""Numbers of an evaluation, and the keys that tell them apart."""
+"""Numbers of an evaluation, the keys that tell them apart, and the policy for queries that have nothing to find."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.retrieval.arguments import Direction
 
 SHOWN = 20  # names that a message lists at most
+POLICIES = ("zero", "skip", "error")
+Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries have nothing to find
 
 
 class MetricKey(TypedDict):
@@ -66,7 +69,7 @@ Row = TypeVar("Row", bound=MetricKey)
 
 
 def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
-    """The key of a number, from the parts of its variant that apply."""
+    """Return the key of a number, from the parts of its variant that apply."""
     empty: dict[str, Any] = {key: 0 if key == "m" else "" for key in KEYS}
     return {**empty, "metric": metric, "direction": direction, **variant}  # type: ignore[typeddict-item]
 
@@ -105,3 +108,41 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
+
+
+# --- from a value per query to one number ------------------------------------------------------------------
+
+
+def share_of(part: NDArray[np.float64], whole: NDArray[np.float64], nothing: NDArray[np.bool_]) -> Scores:
+    """Return ``[queries]`` part of the whole, and which queries have nothing to find; the whole may be 0 there."""
+    return part / np.where(nothing, 1.0, whole), nothing
+
+
+def after_policy(scores: Scores, empty: str, direction: Direction) -> NDArray[np.float64]:
+    """Return ``[queries]`` fractions after the policy for queries with nothing to find; NaN where one is left out.
+
+    Args:
+        scores: ``[queries]`` fractions, and ``[queries]`` which queries have no relevant item or an ideal sum of zero.
+        empty: ``"zero"`` counts them 0, ``"skip"`` leaves them out, ``"error"`` refuses.
+        direction: Which side the queries are, for the error.
+
+    Raises:
+        InputError: If there is such a query and ``empty`` is ``"error"``, or if ``"skip"`` leaves no query.
+    """
+    values, is_empty = scores
+    if not is_empty.any():
+        return values
+    if empty == "error":
+        query = f"{'image' if direction == 'i2t' else 'caption'} {int(np.flatnonzero(is_empty)[0])}"
+        raise InputError(
+            f"{int(is_empty.sum())} of {len(is_empty)} queries have no relevant item or an ideal of zero, the first is "
+            f"{query}; pass empty='zero' to count them 0 or empty='skip' to leave them out."
+        )
+    if empty == "skip" and is_empty.all():
+        raise InputError("no query has a relevant item, so empty='skip' leaves none; check phi.")
+    return np.where(is_empty, np.nan if empty == "skip" else 0.0, values)
+
+
+def percent(fractions: NDArray[np.float64]) -> float:
+    """Return the mean over the queries that count, in percent."""
+    return float(100.0 * np.nanmean(fractions))

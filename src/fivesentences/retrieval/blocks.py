@@ -18,6 +18,8 @@ Output = str | Path | NDArray[np.floating] | None
 
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
 ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds this many float32
+ROWS_AT_ONCE = 256
+CELLS_IN_CACHE = 65_536
 COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
 FEW = 40  # up to this k the values of a column are laid out so that their mean adds the largest first
 
@@ -25,7 +27,7 @@ FEW = 40  # up to this k the values of a column are laid out so that their mean 
 def blocks_of_rows(
     matrix: NDArray[Any], dtype: type[np.floating] | None = np.float64
 ) -> Iterator[tuple[slice, NDArray]]:
-    """Consecutive rows of a matrix as C-ordered copies.
+    """Yield consecutive rows of a matrix as C-ordered copies.
 
     Args:
         matrix: Any real matrix.
@@ -40,26 +42,48 @@ def blocks_of_rows(
 
 
 def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
-    """Consecutive columns of a matrix as the rows of C-ordered copies ``[columns, rows]``."""
+    """Yield consecutive columns of a matrix as the rows of C-ordered copies ``[columns, rows]``."""
     n_rows, n_columns = matrix.shape
     step = max(COLUMNS_PER_BLOCK, ELEMENTS_PER_BLOCK // n_rows)
     for start in range(0, n_columns, step):
         part = slice(start, min(n_columns, start + step))
-        yield part, np.array(matrix[:, part].T, dtype=kept_type(matrix), order="C")
+        yield part, transposed(matrix[:, part], kept_type(matrix))
 
 
 def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
-    """The floating type in which the values of ``matrix`` keep their order and ties."""
+    """Return the floating type in which the values of ``matrix`` keep their order and ties."""
     return np.float32 if matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 else np.float64
 
 
 def whole_order(scores: NDArray) -> NDArray[np.int64]:
-    """Indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
-    return np.argsort(-scores, axis=1, kind="stable")
+    """Return indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
+    if scores.dtype != np.float32:
+        return np.argsort(-scores, axis=1, kind="stable")
+    # Score and index as one integer: these all differ, so numpy's fastest sort, which is not stable, orders them.
+    keys, index = np.empty(scores.shape, dtype=np.int64), np.arange(scores.shape[1])
+    step = max(1, CELLS_IN_CACHE // scores.shape[1])
+    for rows in (slice(start, start + step) for start in range(0, len(scores), step)):
+        bits = (np.float32(0) - scores[rows]).view(np.int32)  # both zeros become one
+        bits ^= (bits >> 31) & np.int32(0x7FFFFFFF)  # negative floats as integers in their order
+        part = keys[rows]
+        np.left_shift(bits, 32, out=part, dtype=np.int64)
+        part |= index
+        part.sort(axis=1)
+        part &= 0xFFFFFFFF
+    return keys
+
+
+def transposed(matrix: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return a C-ordered copy of the transpose, some rows at a time, which stay in the processor's cache."""
+    copy = np.empty(matrix.shape[::-1], dtype=dtype)
+    for start in range(0, len(matrix), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        copy[:, rows] = matrix[rows].T
+    return copy
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
-    """Indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
+    """Return indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
 
     Args:
         scores: ``[rows, items]``; minus infinity is allowed.
@@ -99,20 +123,20 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
 
 
 def largest_of_rows(block: NDArray, k: int) -> NDArray:
-    """``[k, rows]`` the k largest values of each row of a floating ``block``, largest first."""
+    """Return ``[k, rows]`` the k largest values of each row of a floating ``block``, largest first."""
     width = block.shape[1]
     return np.sort(np.partition(block, width - k, axis=1)[:, width - k :], axis=1)[:, ::-1].T
 
 
 def largest_of_columns(matrix: NDArray, k: int) -> Iterator[tuple[slice, NDArray]]:
-    """``[k, columns]`` the k largest values of each column, some columns at a time, largest first."""
+    """Yield ``[k, columns]`` the k largest values of each column, some columns at a time, largest first."""
     for part, block in blocks_of_columns(matrix):
         top = largest_of_rows(block, k)
         yield part, np.ascontiguousarray(top) if k <= FEW else top
 
 
 def range_of(matrix: NDArray[Any]) -> float:
-    """The largest value minus the smallest."""
+    """Return the largest value minus the smallest."""
     blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
     return max(high for _, high in blocks) - min(low for low, _ in blocks)
 

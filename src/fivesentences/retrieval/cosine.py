@@ -23,7 +23,7 @@ IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
 def cosine_similarity(
     images: ArrayLike, captions: ArrayLike, out: Output = None, normalise: bool = True
 ) -> NDArray[np.floating]:
-    """Cosines of every image with every caption: naive inference (kNN-margin eq. 1).
+    """Return cosines of every image with every caption: naive inference (kNN-margin eq. 1).
 
     Besides the result, only one block of each side is in memory; memory maps are read as they are.
 
@@ -49,7 +49,7 @@ def cosine_similarity(
 def cosine_of_rows(
     images: ArrayLike, captions: ArrayLike, name_of_images: str | Path, name_of_captions: str | Path
 ) -> tuple[NDArray[np.floating], int]:
-    """Cosines of embeddings as models store them: every image once, or once per caption.
+    """Return cosines of embeddings as models store them: every image once, or once per caption.
 
     Args:
         images: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images.
@@ -101,7 +101,7 @@ def _checked_pair(
 
 
 def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
-    """Cosines, or dot products, of all rows with all rows."""
+    """Compute cosines, or dot products, of all rows with all rows."""
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
 
@@ -118,7 +118,7 @@ def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool
 
 
 def unique_images(rows: ArrayLike) -> NDArray:
-    """The first row of each image, where rows repeat every image equally often (once for each of its captions).
+    """Return the first row of each image, where rows repeat every image equally often (once for each of its captions).
 
     The layout of stored VSE++ embeddings: five rows per image, equal up to rounding. In inverted softmax such rows
     would count every image five times, and in hubness they would share the counts of one image.
@@ -130,8 +130,8 @@ def unique_images(rows: ArrayLike) -> NDArray:
         ``[images, ...]`` a view of every ``times``-th row; ``rows`` itself where nothing is repeated.
 
     Raises:
-        InputError: If it is no matrix of real numbers, or the images are repeated one after the other (a, b, c, a, b,
-            c) instead of in blocks.
+        InputError: If it is not a matrix of real numbers, or the images are repeated one after the other (a, b, c, a,
+            b, c) instead of in blocks.
     """
     matrix = checked_matrix(rows, "rows")
     times = repeats(matrix)

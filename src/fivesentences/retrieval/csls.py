@@ -11,7 +11,7 @@ from fivesentences.retrieval.gallery import Similarity, checked_similarity, name
 
 
 def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.floating]:
-    """CSLS (Conneau et al. 2018; kNN-margin eq. 6), which lowers the scores of hubs in both directions at once.
+    """Compute CSLS (Conneau et al. 2018; kNN-margin eq. 6), which lowers scores of hubs in both directions at once.
 
     Transductive: it reads all queries and the whole gallery of the test set; say so beside the numbers. The value is
     ``2 S[i, t]`` minus the mean of the k largest scores of caption t over images, minus the mean of the k largest of
@@ -47,7 +47,7 @@ def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.
 
 
 def neighbourhood_means(matrix: NDArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the k largest scores (of all, where there are fewer) of each image and of each caption."""
+    """Return the mean of the k largest scores (of all, where there are fewer) of each image and of each caption."""
     n_images, n_captions = matrix.shape
     image_means, caption_means = np.empty(n_images), np.empty(n_captions)
     for part, block in blocks_of_rows(matrix, dtype=None):

@@ -79,8 +79,8 @@ class Gallery:
             name: Name of the similarity for errors.
 
         Raises:
-            InputError: If ``similarity`` is no matrix of finite real numbers, looks transposed or repeats its images;
-                if ``image_of_caption`` is missing or does not fit; or as ``with_phis``.
+            InputError: If ``similarity`` is not a matrix of finite real numbers, looks transposed or repeats its
+                images; if ``image_of_caption`` is missing or does not fit; or as ``with_phis``.
         """
         if not isinstance(similarity, Gallery):
             gallery = cls(*_checked_pair(similarity, image_of_caption, name), name=name)
@@ -113,7 +113,7 @@ class Gallery:
         split: tuple[int, int] | None = None,
         sources: Mapping[str, Source] | None = None,
     ) -> Gallery:
-        """The same gallery with these phi matrices in place of its own.
+        """Return the same gallery with these phi matrices in place of its own.
 
         Args:
             phis: ``[captions, images]`` by name, or one matrix, which is called "phi"; any real dtype, finite.
@@ -123,7 +123,7 @@ class Gallery:
             sources: Where a phi was read from, by its name.
 
         Raises:
-            InputError: If a phi has no name, is no matrix of finite real numbers, does not fit or looks transposed.
+            InputError: If a phi has no name, is not a matrix of finite real numbers, does not fit or looks transposed.
         """
         named = phis if isinstance(phis, Mapping) else {UNNAMED: phis}
         for name in named:
@@ -137,18 +137,18 @@ class Gallery:
         return replace(self, phis=checked)
 
     def and_phis(self, phis: Mapping[str, NDArray[Any]]) -> Gallery:
-        """The same gallery with further phi matrices that were computed for it, so that they need no check."""
+        """Return the same gallery with further phi matrices that were computed for it, so that they need no check."""
         return replace(self, phis={**self.phis, **phis})
 
     def with_similarity(self, similarity: Similarity, name: str | Path | None = None) -> Gallery:
-        """The same images, captions and phi matrices with another similarity, such as a re-scored one.
+        """Return the same images, captions and phi matrices with another similarity, such as a re-scored one.
 
         Args:
             similarity: ``[images, captions]`` of the same images and captions, or a gallery that has it.
             name: Its name for errors; default the name of the gallery's own.
 
         Raises:
-            InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
+            InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
         called = similarity.name if isinstance(similarity, Gallery) else name or self.name
         matrix = checked_similarity(similarity, self.shape, called)
@@ -158,7 +158,7 @@ class Gallery:
         return replace(self, similarity=matrix, name=called)
 
     def part(self, images: slice, every_row: bool = False) -> Gallery:
-        """The gallery of some consecutive images and their captions.
+        """Return the gallery of some consecutive images and their captions.
 
         Nothing is copied where the captions stand together too.
 
@@ -185,7 +185,7 @@ class Gallery:
         )
 
     def captions_of(self, images: slice) -> slice | NDArray[np.int64]:
-        """The captions of some consecutive images: a slice if they stand together, so that nothing is copied."""
+        """Return the captions of some consecutive images: a slice if they stand together, so that nothing is copied."""
         chosen = np.flatnonzero((self.image_of_caption >= images.start) & (self.image_of_caption < images.stop))
         together = chosen[-1] - chosen[0] + 1 == len(chosen)
         return slice(int(chosen[0]), int(chosen[-1]) + 1) if together else chosen
@@ -196,7 +196,7 @@ Similarity = ArrayLike | Gallery
 
 
 def name_of(similarity: Similarity) -> str | Path:
-    """Name of a similarity for errors."""
+    """Return the name of a similarity for errors."""
     return similarity.name if isinstance(similarity, Gallery) else "similarity"
 
 
@@ -359,7 +359,7 @@ def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
         return np.asarray(tensor.numpy())
     except (TypeError, RuntimeError, NotImplementedError) as error:  # torch has many types that numpy lacks
         why = str(error).strip().partition("\n")[0].rstrip(".")[:150]
-        raise InputError(f"{name} is {kind}, which is no matrix of real numbers ({why}); give float32.") from None
+        raise InputError(f"{name} is {kind}, which is not a matrix of real numbers ({why}); give float32.") from None
 
 
 def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArray[Any]:
@@ -384,14 +384,14 @@ def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArra
 
 
 def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Consecutive rows, and the index of the first of them."""
+    """Yield consecutive rows, and the index of the first of them."""
     step = max(1, CELLS_AT_ONCE // matrix.shape[1])
     for start in range(0, len(matrix), step):
         yield start, matrix[start : start + step]
 
 
 def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
-    """Row and column of the first value that is NaN or infinite; None if all are finite."""
+    """Return row and column of the first value that is NaN or infinite; None if all are finite."""
     if matrix.dtype.kind != "f":
         return None
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:  # as the file of a transposed matrix lies
@@ -470,11 +470,11 @@ def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
 
 
 def repeats(matrix: NDArray[Any]) -> int:
-    """How many consecutive rows are one image: 1, or the length of the blocks of equal rows."""
+    """Return how many consecutive rows are one image: 1, or the length of the blocks of equal rows."""
     n_rows = len(matrix)
 
     def same(first: int, start: int, stop: int) -> bool:
-        """Whether rows equal the ``first`` up to rounding: the same image encoded in another batch."""
+        """Return True if rows equal the ``first`` up to rounding: the same image encoded in another batch."""
         row, others = np.asarray(matrix[first], dtype=np.float64), np.asarray(matrix[start:stop], dtype=np.float64)
         return bool((np.abs(others - row) <= 1e-4 * np.abs(row).max()).all())
 

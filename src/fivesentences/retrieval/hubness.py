@@ -39,7 +39,7 @@ class Hubness:
 
 
 def hubness(similarity: Similarity, direction: str = "i2t", k: int = 1) -> Hubness:
-    """How often each item of the gallery is among the first k of a query (kNN-margin Table 5 with k = 1).
+    """Return how often each item of the gallery is among the first k of a query (kNN-margin Table 5 with k = 1).
 
     Equal scores are ordered by index, lower first.
 
@@ -64,7 +64,7 @@ def hubness(similarity: Similarity, direction: str = "i2t", k: int = 1) -> Hubne
 
 
 def hubness_of_ranking(items: NDArray[np.int64], n_gallery: int, k: int) -> Hubness:
-    """``hubness`` of ``[queries, k or the whole gallery]`` gallery indices, best first."""
+    """Return the ``hubness`` of ``[queries, k or the whole gallery]`` gallery indices, best first."""
     return _hubness_of_counts(np.bincount(items[:, :k].ravel(), minlength=n_gallery), k, len(items))
 
 

@@ -22,7 +22,7 @@ def inverted_softmax(
     include_self: bool = False,
     out: Output = None,
 ) -> NDArray[np.floating]:
-    """Logarithm of the inverted softmax (kNN-margin eq. 5), which lowers the scores of hubs.
+    """Compute the logarithm of the inverted softmax (kNN-margin eq. 5), which lowers the scores of hubs.
 
     Transductive: the scores of a query depend on all other queries of the test set, so a system could not answer them
     one by one; say so beside the numbers. From images to captions,
@@ -104,7 +104,7 @@ def _row_sums(block: NDArray, beta: float) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def _sum_up_to(block: NDArray, second: NDArray, beta: float, axis: int) -> NDArray:
-    """Sum of exp(beta (score - second)), in which the largest score counts like the second: as 1."""
+    """Return the sum of exp(beta (score - second)), in which the largest score counts like the second: as 1."""
     exponent = np.minimum(block, second)
     exponent -= second
     exponent *= beta

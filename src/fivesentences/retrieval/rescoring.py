@@ -23,7 +23,7 @@ from fivesentences.retrieval.inverted_softmax import inverted_softmax
 
 
 def naive(similarity: Similarity, out: Output = None) -> NDArray[np.floating]:
-    """The similarity as it is, as float32: items are ranked by their scores (kNN-margin eq. 1).
+    """Return the similarity as it is, as float32: items are ranked by their scores (kNN-margin eq. 1).
 
     The only method here that is not transductive. Arguments and errors as in ``csls``.
     """
@@ -53,7 +53,7 @@ TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")
 def rescore(
     similarity: Similarity, method: str, direction: str = "i2t", out: Output = None, **options: Any
 ) -> NDArray[np.floating]:
-    """The similarity after an inference method.
+    """Return the similarity after an inference method.
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
@@ -61,8 +61,8 @@ def rescore(
         method: A name in ``INFERENCE``: ``"naive"``, ``"inverted_softmax"``, ``"csls"`` or ``"assignment"``.
         direction: ``"i2t"`` or ``"t2i"``; only inverted softmax gives a different matrix for each.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
-        options: The method's own: ``beta`` and ``include_self``; ``k``; ``captions_per_image``,
-            ``image_of_caption`` and ``solver``.
+        options: The method's own: ``beta`` and ``include_self``; ``k``; ``captions_per_image`` and
+            ``image_of_caption``.
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.

@@ -13,7 +13,7 @@ import pandas as pd
 from fivesentences.config.metrics import metric_of
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.contrasts import Precisions, read_precisions
+from fivesentences.evaluation.seed_contrasts import Precisions, read_precisions
 from fivesentences.evaluation.tidy import read_per_image, read_tidy
 from fivesentences.paper.claims.verdicts import (
     SHARE,

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.over_seeds import paired_interval, t_interval
+from fivesentences.metrics.seed_intervals import paired_interval, t_interval
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from fivesentences.errors import InputError
 from fivesentences.losses.scheduled_margin_spec import activation
-from fivesentences.metrics.over_seeds import paired_interval
+from fivesentences.metrics.seed_intervals import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, legend, panels

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
+from fivesentences.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.metrics.crossed import CrossedDifference
 from fivesentences.study.expand import Contrast, SubspaceContrast, SubspaceRow
 

@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 def t_interval(values: Sequence[float]) -> Interval:
-    """The mean over seeds and its 95% t interval: normal values of unknown variance.
+    """Return the mean over seeds and its 95% t interval: normal values of unknown variance.
 
     Args:
         values: One per seed. With one of them no interval is known; with none the mean is NaN too.
@@ -35,7 +35,7 @@ def t_interval(values: Sequence[float]) -> Interval:
 
 
 def paired_interval(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Interval:
-    """The mean of ours minus theirs by seed, over the seeds that both have, and its 95% t interval.
+    """Return the mean of ours minus theirs by seed, over the seeds that both have, and its 95% t interval.
 
     Two runs of one seed begin with the same weights and see the same batches, so that their difference varies less
     than either of them.

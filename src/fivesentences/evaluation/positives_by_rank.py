@@ -55,7 +55,7 @@ def pairs_until(
 
 
 def shared_labels(labels: ArrayLike, image_of_caption: NDArray[np.int64]) -> NDArray[np.int16]:
-    """``[captions, images]`` in how many labels the caption's own image and another differ, with a minus sign.
+    """Return ``[captions, images]`` in how many labels the caption's own image and another differ, with a minus sign.
 
     The order in which plausible matches (PMRP) are taken: the fewer labels differ, the better. Pairs of an image
     without a label come last, since PMRP takes none of them.

@@ -135,7 +135,7 @@ def read_contrasts(path: Path | str) -> tuple[NDArray[np.int64], list[str]]:
         an empty text without that column.
 
     Raises:
-        InputError: If the file is missing, has neither of these columns, or a cell is no index.
+        InputError: If the file is missing, has neither of these columns, or a cell is not an index.
     """
     task, rows = _rows(path)
     if task in _IDS:
@@ -151,7 +151,7 @@ def read_contrasts(path: Path | str) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def pair_wins(similarity: ArrayLike, contrasts: ArrayLike) -> dict[str, NDArray[np.bool_]]:
-    """Decide every example of Winoground (Thrush et al. 2022) or SugarCrepe (Hsieh et al. 2023); a tie is no win.
+    """Decide every example of Winoground (Thrush et al. 2022) or SugarCrepe (Hsieh et al. 2023); a tie is not a win.
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; finite where an example looks.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fivesentences.metrics.over_seeds import paired_interval, t_interval
+from fivesentences.metrics.seed_intervals import paired_interval, t_interval
 
 
 @pytest.mark.parametrize("count", [2, 30])
