@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
-from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.plan.plan import Plan
+from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.study.expand import expand_rows
 from fivesentences.study.runs import RunSpec
@@ -38,7 +38,7 @@ def papers_scale() -> Plan:
 
 
 def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
-    return list(plan.cells_of_claims(plan.scale.complete.scale)[paper, claim])
+    return list(plan.report.cells_of_claims(plan.scale.complete.scale)[paper, claim])
 
 
 # --- what stands in config/claims -----------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
 
 def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(papers_scale):
     runs, compared = papers_scale.all_runs, 0
-    for of_claim in papers_scale.cells_of_claims(COMPLETE).values():
+    for of_claim in papers_scale.report.cells_of_claims(COMPLETE).values():
         for cell in (one for one in of_claim if isinstance(one, RunCell) and len(one.terms) > 1):
             a, b = ([runs[name] for name in term.runs] for term in cell.terms[:2])
             for one, other in zip(a, b, strict=True):
@@ -174,7 +174,7 @@ def test_the_beginning_of_a_run_is_no_test(evidence):
     short = [run for run in evidence.runs.values() if run.training.epochs == 1]
     assert short  # the table of margins looks at them
     names = {run.name for run in short}
-    found = [cell for cells in evidence.cells_of_claims("flickr8k_evidence").values() for cell in cells]
+    found = [cell for cells in evidence.report.cells_of_claims("flickr8k_evidence").values() for cell in cells]
     assert not names & {run for cell in found for run in cell.runs}
 
 
@@ -238,7 +238,7 @@ def documents_of(cell: MethodCell) -> str:
 
 
 def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
-    found = papers_scale.cells_of_claims(COMPLETE)
+    found = papers_scale.report.cells_of_claims(COMPLETE)
     of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
     everywhere = {"wikipedia", "pascal", "nus_wide_10k", "nus_wide"}
     about_some = {"texts_find_more": {"nus_wide_10k", "nus_wide"}, "larger_data_help_all": {"nus_wide"}}
@@ -276,8 +276,8 @@ def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
 
 def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     bare = Plan(evidence.scale, evidence.studies, evidence.catalogue, config=CONFIG)
-    assert list(bare.runs) == list(evidence.runs) and bare.cells_of_claims("flickr8k_evidence") == {}
-    inputs = evidence.numbers_of_claims("flickr8k_evidence")
+    assert list(bare.runs) == list(evidence.runs) and bare.report.cells_of_claims("flickr8k_evidence") == {}
+    inputs = evidence.report.numbers_of_claims("flickr8k_evidence")
     of_jobs = {evidence.places.per_image(job) for job in evidence.evaluations}
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
@@ -289,7 +289,7 @@ def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
 
 
 def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
-    found = papers_scale.cells_of_claims(COMPLETE)
+    found = papers_scale.report.cells_of_claims(COMPLETE)
     bare = [
         f"{paper.name}/{one.name}"
         for paper in papers_scale.claims
@@ -297,7 +297,7 @@ def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
         if isinstance(one.test, RunsTest | LevelTest | MethodsTest) and not found[paper.name, one.name]
     ]
     assert bare == []
-    assert papers_scale.judged and papers_scale.phis_read("found_positives")  # which test the others
+    assert papers_scale.phi.judged and papers_scale.phi.phis_read("found_positives")  # which test the others
 
 
 def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(papers_scale):

@@ -77,7 +77,7 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
     rows = expand_rows(study.exhibit("t").row_specs(), study, scale)
     assert {row.loss: [run.seed for run in row.runs] for row in rows} == seeds
     assert sorted(plan.runs) == sorted(run.name for row in rows for run in row.runs)
-    for pair, loss in zip(plan.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):
+    for pair, loss in zip(plan.comparisons.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):
         assert [(plan.runs[run].seed, plan.runs[run].loss) for run in pair["a"]] == [
             (seed, study.losses[loss]) for seed in (1, 2)
         ]
@@ -90,8 +90,8 @@ def test_a_table_and_a_figure_read_one_file_each_that_pairs_all_their_runs(make_
     contrast = {"role": "flickr30k", "fraction": 0.1, "a": "all", "b": "hardest"}
     plan = plan_of(study_of(contrast), make_scale(keep=None, studies=["s"]), tmp_path)
     for name in ("s/t", "s/f"):
-        assert plan.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
-        (pair,) = plan.paired_runs("tiny", name)
+        assert plan.report.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
+        (pair,) = plan.comparisons.paired_runs("tiny", name)
         assert sorted([*pair["a"], *pair["b"]]) == sorted(plan.runs)
 
 
@@ -103,4 +103,4 @@ def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_s
     found = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
     assert [one.is_made for one in found] == [False] * 4
     plan = plan_of(study, scale, tmp_path)
-    assert plan.numbers_of("tiny", "s/t") == []
+    assert plan.report.numbers_of("tiny", "s/t") == []

@@ -220,10 +220,10 @@ def test_methods_that_a_scale_leaves_out_have_jobs_that_only_complete_needs() ->
     assert {run.method.method for run in plan.subspaces.runs.values()} == {"cca"}
     assert len(plan.subspaces.all_runs) == 6
     assert list(plan.subspaces.jobs) == ["svcl/printed/1", "svcl/complete/printed/1"]
-    page, complete = (plan.numbers_of(one, "study/t") for one in plan.scales)
+    page, complete = (plan.report.numbers_of(one, "study/t") for one in plan.scales)
     assert page == [plan.places.subspace_numbers("svcl/printed/1")]
     assert complete == [*page, plan.places.subspace_numbers("svcl/complete/printed/1")]
-    assert plan.targets["runs"] == [plan.places.subspace_record("svcl/printed/1")]
+    assert plan.report.targets["runs"] == [plan.places.subspace_record("svcl/printed/1")]
 
 
 def test_documents_are_read_from_the_files_of_their_loader() -> None:
@@ -241,23 +241,23 @@ def test_documents_are_read_from_the_files_of_their_loader() -> None:
         read(Catalogue, CONFIG / "datasets.yaml"),
         places=places,
     )
-    assert plan.read_for_documents("svcl") == {
+    assert plan.subspaces.read_for_documents("svcl") == {
         "features": Path("in/wikipedia/raw_features.mat"),
         "train_list": Path("in/wikipedia/trainset_txt_img_cat.list"),
         "test_list": Path("in/wikipedia/testset_txt_img_cat.list"),
         "categories": Path("in/wikipedia/categories.list"),
     }
-    assert plan.read_for_documents("drawn") == {
+    assert plan.subspaces.read_for_documents("drawn") == {
         "corpus": places.corpus("drawn"),
         "features": Path("out/features/drawn/grid_descriptors-global.npy"),
     }
-    assert plan.read_for_documents("words") == {
+    assert plan.subspaces.read_for_documents("words") == {
         "table": Path("t.csv"),
         "images": Path("i.npy"),
     }
-    assert plan.read_for_documents("own")["texts"] == Path("t.npy")
+    assert plan.subspaces.read_for_documents("own")["texts"] == Path("t.npy")
     # Exactly one of the two rules makes the documents, that with vectors of texts where they are vectors.
-    vectors, words = (set(plan.documents_with(texts)) for texts in ("vectors", "words"))
+    vectors, words = (set(plan.subspaces.documents_with(texts)) for texts in ("vectors", "words"))
     assert (vectors, words) == ({"svcl", "own"}, {"drawn", "words"})
 
 
@@ -265,9 +265,11 @@ def test_a_job_reads_its_documents_and_a_division_for_each_of_its_seeds() -> Non
     other = row(division="whole_test", method="cca")
     plan = plan_of(scale_of(documents=BOTH), exhibit(OfRows, row(method=["cca", "sam"]), other))
     places = plan.places
-    assert plan.vectors_of_texts("svcl") == [places.document_vectors("svcl", "text")]
-    assert plan.divisions_of("svcl/printed/1") == [places.division("svcl", "printed", seed) for seed in (0, 1, 2)]
-    placed = plan.subspaces_of_job("svcl/printed/1")
+    assert plan.subspaces.vectors_of_texts("svcl") == [places.document_vectors("svcl", "text")]
+    assert plan.subspaces.divisions_of("svcl/printed/1") == [
+        places.division("svcl", "printed", seed) for seed in (0, 1, 2)
+    ]
+    placed = plan.subspaces.runs_of_job("svcl/printed/1")
     assert {one.run.name for one in placed} == {
         name for name, run in plan.subspaces.runs.items() if run.division == "printed"
     }
@@ -291,7 +293,7 @@ def test_a_table_or_figure_reads_what_it_names() -> None:
     places = plan.places
 
     def numbers(name: str) -> Any:
-        return plan.numbers_of("s", f"study/{name}")
+        return plan.report.numbers_of("s", f"study/{name}")
 
     jobs = plan.subspaces.jobs_of(run.name for run in subspace_rows([made], plan.studies["study"], plan.scale)[0].runs)
     assert 1 < len(jobs) <= 3
@@ -301,7 +303,7 @@ def test_a_table_or_figure_reads_what_it_names() -> None:
         *(places.subspace_numbers(job, "category_margins") for job in jobs),
     ]
     assert numbers("contrasts") == [places.subspace_contrasts("s", "study/contrasts")]
-    (pair,) = plan.paired_subspaces("s", "study/contrasts")
+    (pair,) = plan.comparisons.paired_subspaces("s", "study/contrasts")
     assert (pair["a_selection"], pair["b_selection"], pair["seeds"]) == ("map", "last", [0, 1, 2])
     assert pair["b"] == [f"svcl/printed/cca/seed={seed}" for seed in (0, 1, 2)]
     (of_run,) = plan.subspaces.jobs_of(["svcl/printed/cca/seed=0"])
@@ -309,10 +311,10 @@ def test_a_table_or_figure_reads_what_it_names() -> None:
         places.subspace_projection("s", "study/projection"),
         places.subspace_numbers(of_run, "category_margins"),
     ]
-    placed, selection = plan.projected("s", "study/projection")
+    placed, selection = plan.comparisons.run_of_projection("s", "study/projection")
     assert (selection, placed.folder) == ("last", Path("results/training/subspaces/svcl/printed/cca/seed=0"))
     assert numbers("no_contrasts") == numbers("no_projection") == numbers("nothing") == []
-    assert plan.reading("subspace_contrasts") == ["study/contrasts", "study/no_contrasts"]
+    assert plan.comparisons.exhibits_made_from("subspace_contrasts") == ["study/contrasts", "study/no_contrasts"]
 
 
 def test_a_study_that_names_an_unknown_method_ends_with_its_methods() -> None:

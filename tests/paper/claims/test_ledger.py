@@ -42,7 +42,7 @@ def only(plan: Plan, *names: str) -> tuple[PaperClaims, ...]:
 
 def judged_of(plan: Plan, numbers: Numbers, *names: str) -> dict[str, dict[str, Any]]:
     """The named claims, or all, as they are judged."""
-    plan.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
+    plan.report.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
     alone = copy.copy(plan)
     alone.claims = only(plan, *names) if names else plan.claims
     return {f"{one['paper']}/{one['name']}": one for one in judge_claims(alone, plan.scale.scale, numbers)}
@@ -211,7 +211,7 @@ def test_runs_on_other_images_are_refused(plan):
 def written(plan, tmp_path_factory) -> tuple[list[dict[str, Any]], Path]:
     folder = tmp_path_factory.mktemp("claims")
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, Site.of(plan.site("tiny")), folder / "claims")
+    write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), folder / "claims")
     return found, folder / "claims"
 
 
@@ -250,7 +250,7 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(plan, written):
 def test_a_scale_without_runs_has_a_page_and_a_file_of_another_kind_is_refused(planned, make_scale, tmp_path):
     plan = planned(make_scale(roles={}, features=None, only=["judged"]))
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, Site.of(plan.site("tiny")), tmp_path / "claims")
+    write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), tmp_path / "claims")
     assert {one["verdict"] for one in found} == {"not testable"}
     (tmp_path / "claims.json").write_text("{}")
     with pytest.raises(InputError, match="not claims of this version"):
