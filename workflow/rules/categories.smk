@@ -133,11 +133,11 @@ rule contrast_subspaces:
 
 rule project_subspace:
     input:
-        documents=lambda wildcards: PLAN.places.documents(projected(wildcards)[0].run.documents),
+        documents=lambda wildcards: PLAN.places.documents(run_of_projection(wildcards)[0].run.documents),
         record=lambda wildcards: PLAN.places.subspace_record(
-            PLAN.subspaces.jobs_of([projected(wildcards)[0].run.name])[0]
+            PLAN.subspaces.jobs_of([run_of_projection(wildcards)[0].run.name])[0]
         ),
-        division=lambda wildcards: projected(wildcards)[0].division,
+        division=lambda wildcards: run_of_projection(wildcards)[0].division,
     output:
         projection="results/evaluation/subspaces/projections/{scale}/{exhibit}.parquet",
     log:
@@ -150,8 +150,8 @@ rule project_subspace:
         mem_mb=2000,
         runtime="15m",
     params:
-        run=lambda wildcards: projected(wildcards)[0].plain,
-        selection=lambda wildcards: projected(wildcards)[1],
+        run=lambda wildcards: run_of_projection(wildcards)[0].plain,
+        selection=lambda wildcards: run_of_projection(wildcards)[1],
     message:
         "Project the subspace of {wildcards.exhibit} on a plane"
     script:

@@ -169,7 +169,7 @@ def matrices_of(shown):
     return {phi: str(PLAN.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
 
 
-def compared(wildcards):
+def retrievals_of_figure(wildcards):
     """The two runs whose retrievals a figure compares."""
     return PLAN.comparisons.retrievals_of_figure(wildcards.scale, wildcards.figure)
 
@@ -205,12 +205,12 @@ def subspace_pairs_of(wildcards):
     return PLAN.comparisons.paired_subspaces(wildcards.scale, wildcards.exhibit)
 
 
-def projected(wildcards):
+def run_of_projection(wildcards):
     """The run, and the epoch, whose subspace a figure shows."""
     return PLAN.comparisons.run_of_projection(wildcards.scale, wildcards.exhibit)
 
 
-def pictured(wildcards):
+def dataset_of_photographs(wildcards):
     """The dataset whose photographs a figure shows, if any."""
     return PLAN.report.dataset_of_photographs(wildcards.scale, wildcards.figure)
 

@@ -73,9 +73,9 @@ rule collect_histories:
 
 rule compare_retrievals:
     input:
-        corpus=lambda wildcards: PLAN.places.corpus(compared(wildcards).dataset),
-        records=lambda wildcards: PLAN.records_or_similarities(compared(wildcards).runs),
-        phi=lambda wildcards: matrices_of(compared(wildcards)).values(),
+        corpus=lambda wildcards: PLAN.places.corpus(retrievals_of_figure(wildcards).dataset),
+        records=lambda wildcards: PLAN.records_or_similarities(retrievals_of_figure(wildcards).runs),
+        phi=lambda wildcards: matrices_of(retrievals_of_figure(wildcards)).values(),
     output:
         retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
@@ -86,8 +86,8 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=lambda wildcards: PLAN.similarities_of(compared(wildcards).runs),
-        options=lambda wildcards: compared(wildcards).options,
+        similarities=lambda wildcards: PLAN.similarities_of(retrievals_of_figure(wildcards).runs),
+        options=lambda wildcards: retrievals_of_figure(wildcards).options,
     message:
         "Find queries for {wildcards.figure} whose recall ties and whose phi does not"
     script:

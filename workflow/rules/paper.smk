@@ -34,7 +34,7 @@ rule plot_figure:
     input:
         numbers=lambda wildcards: PLAN.report.numbers_of(wildcards.scale, wildcards.figure),
         published=lambda wildcards: PLAN.report.published_of(wildcards.figure),
-        photographs=lambda wildcards: photographs_of(pictured(wildcards)),
+        photographs=lambda wildcards: photographs_of(dataset_of_photographs(wildcards)),
         study=lambda wildcards: PLAN.study_file(wildcards.figure),
     output:
         texts="results/paper/{scale}/{figure}.json",
@@ -51,8 +51,8 @@ rule plot_figure:
         runtime="10m",
     params:
         scale=settings_of_scale,
-        pictured=pictured,
-        photographs=lambda wildcards: digest_of(pictured(wildcards)),
+        pictured=dataset_of_photographs,
+        photographs=lambda wildcards: digest_of(dataset_of_photographs(wildcards)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.figure),
         texts=lambda wildcards: texts_of(wildcards.figure),
     message:
