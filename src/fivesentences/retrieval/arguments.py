@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import Direction as Direction
 from fivesentences.errors import Argument, InputError
 
-Direction = Literal["i2t", "t2i"]  # as in the configuration, whose types need pydantic
 LARGEST = 1_000_000_000
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 
