@@ -13,8 +13,6 @@ from fivesentences.paper.numbers.published import read_published
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
-from fivesentences.study.expand import expand_rows
-from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import PaperClaims, read_claims
 from golden.golden import plan_named
 
@@ -121,37 +119,6 @@ def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(paper
                     compared += one != other
                     assert one.model_copy(update={"loss": other.loss}) == other, cell.label
     assert compared > 100
-
-
-def test_at_the_papers_scale_epochs_are_selected_as_in_the_released_code(papers_scale):
-    # train_f30k.py of the fork sums "softer_order", train_coco.py "softer", both with --use_metric alone.
-    found = {}
-    for run in papers_scale.all_runs.values():
-        with_sam = run.loss.sam is not None and run.model.name == "cvse"
-        found.setdefault((run.dataset, with_sam), set()).add(run.training.selection)
-    assert found == {
-        ("flickr30k", True): {"ncs_discounted"},
-        ("coco", True): {"ncs"},
-        ("flickr30k", False): {"rsum"},
-        ("coco", False): {"rsum"},
-    }
-
-
-def test_at_the_papers_scale_vsepp_of_the_knn_paper_is_that_of_its_section_3_and_of_no_other(papers_scale):
-    found = {}
-    for name, study in papers_scale.studies.items():
-        for exhibit in study.made_at(papers_scale.scale.complete):
-            for row in expand_rows(exhibit.row_specs(), study, papers_scale.scale.complete):
-                for run in (one for one in row.runs if isinstance(one, RunSpec) and one.model.name == "vsepp"):
-                    loss = "max" if run.loss.triplet == "hardest" else "other"
-                    how = (run.model.initialisation, run.model.pooling, run.training.learning_rate)
-                    found.setdefault((name == "knn_margin", loss), set()).add((*how, run.training.drop_every))
-    assert found == {
-        (True, "max"): {("xavier", "mean", 2e-4, 15)},  # "we follow the configuration specified in Faghri et al."
-        (True, "other"): {("xavier", "mean", 1e-3, 10)},
-        (False, "max"): {("released", "last", 2e-4, 15)},
-        (False, "other"): {("released", "last", 2e-4, 15)},
-    }
 
 
 def test_runs_are_found_by_their_loss_whatever_a_study_calls_it(evidence):

@@ -33,21 +33,6 @@ def plan_of(study: Study, scale, folder: Path) -> Plan:
     return Plan(scale, {"s": study}, catalogue, places=Places(folder), config=ROOT / "config")
 
 
-def test_lists_are_multiplied_out_the_last_key_fastest():
-    spec = ContrastSpec(
-        role="r", model=["vsepp", "cvse"], fraction=[0.1, 1.0], epochs=[3, 4], a=["all", "sam"], b="max"
-    )
-    pairs = spec.pairs()
-    assert [(a.model, a.fraction, a.epochs, a.loss) for a, _ in pairs] == [
-        (model, fraction, epochs, loss)
-        for model in ("vsepp", "cvse")
-        for fraction in (0.1, 1.0)
-        for epochs in (3, 4)
-        for loss in ("all", "sam")
-    ]
-    assert all(b == a.model_copy(update={"loss": "max"}) for a, b in pairs)
-
-
 def test_the_second_side_may_differ_in_something_else_than_its_loss():
     spec = ContrastSpec(role="r", model="scan", a=["all", "max"], against={"model": "sgr", "epochs": 9})
     assert [(a.loss, b.loss, a.model, b.model, a.epochs, b.epochs) for a, b in spec.pairs()] == [

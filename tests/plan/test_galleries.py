@@ -49,25 +49,10 @@ def losses_of(plan: Plan) -> list[str]:
     return [names[plan.all_runs[run].loss.folder] for run in gallery.runs]
 
 
-def test_a_gallery_shows_one_run_of_each_row_and_asks_for_their_training(plan) -> None:
-    made = plan()
-    gallery = made.comparisons.gallery("tiny")
-    assert (gallery.study, gallery.dataset, losses_of(made)) == ("mine", "scenes", ["hardest", "all", "knn3"])
-    assert all(run.endswith("seed=0") for run in gallery.runs) and set(gallery.runs) < set(made.runs)
-    hardest, every, knn = gallery.runs
-    assert gallery.options["contrasts"] == [[every, hardest], [knn, hardest]]
-
-
 def test_what_a_scale_leaves_out_is_in_no_gallery_nor_in_its_contrasts(plan) -> None:
     made = plan(keep=[{"loss": ["hardest", "all"]}])
     assert losses_of(made) == ["hardest", "all"] and len(made.comparisons.gallery("tiny").options["contrasts"]) == 1
     assert len(made.comparisons.gallery("tiny-complete").runs) == 3
-
-
-def test_both_sides_of_a_contrast_are_shown_once(plan) -> None:
-    made = plan(study(rows=[ROWS[0], {"role": "flickr30k", "loss": "hardest"}], contrasts=PAIRS))
-    assert losses_of(made) == ["hardest", "all", "knn3"]
-    assert losses_of(plan(study(rows=[{"role": "flickr30k", "loss": "knn3"}]))) == ["knn3", "all", "hardest"]
 
 
 def test_only_queries_of_a_dataset_with_photographs_are_shown(plan, tmp_path: Path) -> None:

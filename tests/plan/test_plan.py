@@ -21,8 +21,6 @@ from fivesentences.features.networks import PACKAGED
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.study.expand import expand_rows
-from fivesentences.study.runs import RunSpec
 from golden.golden import SCALES, plan_named
 from plan.conftest import FETCHED, count, dry_run
 
@@ -108,20 +106,6 @@ def test_the_page_of_flickr30k_needs_no_photographs_until_all_rows_are_asked_for
     ]
 
 
-@pytest.mark.parametrize("name", SCALES)
-def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in_one(plans, name):
-    plan = plans(name)
-    assert bool(plan.runs) == bool(plan.scale.roles)
-    assert all(spec.name == name and plan.all_runs[name] == spec for name, spec in plan.runs.items())
-    assert sorted(run for job in plan.jobs.values() for run in job.runs) == sorted(plan.all_runs)
-    evaluated = [run for job in plan.evaluations.values() for run in job.runs]
-    assert sorted(evaluated) == sorted([*plan.all_runs, *plan.all_ensembles])
-    for job in plan.jobs.values():
-        specs = plan.runs_of_job(job.name)
-        assert len(specs) <= plan.scale.training.runs_per_job
-        assert len({(spec.dataset, spec.features, spec.model.name) for spec in specs}) == 1
-
-
 @pytest.mark.workflow
 def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
     plan, jobs = plans("broad"), jobs_of(BROAD)
@@ -160,12 +144,6 @@ def test_targets_have_a_short_name_where_it_is_unique(plans):
     targets = plans("broad").report.targets
     assert targets["figure3"] == targets["five_sentences_figure3"]
     assert "table1" not in targets and {"five_sentences_table1", "knn_margin_table1", "daa_supp_table1"} <= set(targets)
-
-
-def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
-    scale = plans("broad").scale
-    plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+rouge_l"]}), CONFIG)
-    assert plan.phi.single_phis == ["cider", "tfidf", "rouge_l"] == plan.phi.matrices[:3]
 
 
 def test_the_truth_is_a_phi_of_drawn_scenes_and_of_nothing_else(plans):
@@ -229,18 +207,6 @@ def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download
             assert features.extractor in PACKAGED, source
         else:
             assert known[str(features.weights)].url is not None, source
-
-
-def test_the_default_target_of_the_papers_makes_every_row_with_a_printed_number_and_no_other_seed(plans):
-    plan, printed = plans("paper"), 0
-    for study in plan.studies.values():
-        for exhibit in study.made_at(plan.scale):
-            for row in expand_rows(exhibit.row_specs(), study, plan.scale) if hasattr(exhibit, "row_specs") else []:
-                runs = [run for run in row.runs if getattr(row, "published", None) and isinstance(run, RunSpec)]
-                printed += bool(runs)
-                assert {run.name for run in runs} <= {*plan.runs}
-    assert printed > 100 and {run.seed for run in plan.runs.values()} <= {0, 100}
-    assert len(plan.all_runs) > 4 * len(plan.runs)
 
 
 def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -102,29 +100,6 @@ def plan_of(scale: Scale, *exhibits: OfRows) -> Plan:
     return Plan(scale, {"study": study_of(*exhibits)}, read(Catalogue, CONFIG / "datasets.yaml"), config=CONFIG)
 
 
-def test_lists_are_multiplied_out_the_last_key_fastest_and_each_row_has_a_run_per_seed() -> None:
-    spec = row(division=["printed", "whole_test"], method=["fixed", "sam"], selection=["map", "last"])
-    rows = subspace_rows([spec], study_of(), scale_of(documents=BOTH))
-    assert [(one.division, one.method, one.selection) for one in rows] == [
-        (division, method, selection)
-        for division in ("printed", "whole_test")
-        for method in ("fixed", "sam")
-        for selection in ("map", "last")
-    ]
-    assert {one.documents for one in rows} == {"svcl"}
-    assert [run.name for run in rows[0].runs] == [f"svcl/printed/triplets,toward=nothing/seed={n}" for n in range(3)]
-
-
-def test_a_method_without_epochs_has_one_row_that_reads_its_only_weights() -> None:
-    rows = subspace_rows([row(method=["cca", "sam"], selection=["map", "loss", "last"])], study_of(), scale_of())
-    assert [(one.method, one.selection) for one in rows] == [
-        ("cca", "last"),
-        ("sam", "map"),
-        ("sam", "loss"),
-        ("sam", "last"),
-    ]
-
-
 def test_methods_are_called_as_labelled_or_by_what_was_stated() -> None:
     rows = subspace_rows([row(method=["cca", "sam", "grid_0"])], study_of(labels={"sam": "SAM"}), scale_of())
     assert [one.label for one in rows] == ["CCA", "SAM", METHOD.label()]
@@ -137,30 +112,6 @@ def test_a_row_that_a_scale_does_not_make_says_why_and_has_no_runs() -> None:
     assert rows[0].documents is None and rows[3].documents == "svcl"
     without = check(Scale, {"scale": "s", "title": "S", "studies": ["study"]}, "s.yaml")
     assert [one.left_out for one in subspace_rows(specs, study_of(), without)] == ["role"] * 4
-
-
-def test_inputs_are_those_of_the_method_or_else_of_the_documents() -> None:
-    study = Study(paper="P", methods={"cca": {"method": "cca"}, "raw": {"method": "cca", "inputs": "as_stored"}})
-    prepared, raw = subspace_rows([row(method=["cca", "raw"])], study, scale_of())
-    assert (prepared.runs[0].image, raw.runs[0].image, raw.runs[0].text) == (
-        "sqrt_standardise",
-        "as_stored",
-        "as_stored",
-    )
-    assert prepared.runs[0].name != raw.runs[0].name
-
-
-def test_of_other_seeds_that_apply_the_last_count() -> None:
-    scale = scale_of(
-        documents=BOTH,
-        other_seeds=[
-            {"method": "grid_*", "seeds": [7]},
-            {"method": ["grid_1"], "seeds": [3, 4]},
-        ],
-    )
-    spec = row(division=["printed", "whole_test"], method=["sam", "grid_0", "grid_1"])
-    rows = subspace_rows([spec], study_of(), scale)
-    assert [[run.seed for run in one.runs] for one in rows] == [[0, 1, 2], [7], [3, 4]] * 2
 
 
 def test_sides_of_a_contrast_are_paired_by_the_seeds_that_both_have() -> None:
@@ -198,32 +149,6 @@ def read_methods() -> dict[str, Any]:
     stated = {"stated": {"method": "triplets", "loss": {"toward": "adaptive", "margin": 1.0}}}
     tuned = {"tuned": {"method": "triplets", "loss": {"toward": "nothing"}, "margins": [0.2, 1.0]}}
     return METHODS | stated | tuned | {"acmr": {"method": "acmr"}, "ridge": {"method": "cca", "ridge": 0.5}}
-
-
-def test_runs_of_one_seed_stand_together_and_no_job_is_longer_than_it_may_be() -> None:
-    spec = row(division=["printed", "whole_test"], method=list(METHODS), selection=["map", "last"])
-    plan = plan_of(scale_of(documents=BOTH, runs_per_job=4), exhibit(OfRows, spec))
-    runs = plan.subspaces.runs
-    assert len(runs) == 2 * 5 * 3
-    assert Counter(name for job in plan.subspaces.jobs.values() for name in job.runs) == Counter(list(runs))
-    for name, job in plan.subspaces.jobs.items():
-        assert len(job.runs) in (3, 4)
-        assert {name.rpartition("/")[0]} == {f"{runs[run].documents}/{runs[run].division}" for run in job.runs}
-    for division in ("printed", "whole_test"):
-        jobs = [job for name, job in plan.subspaces.jobs.items() if f"/{division}/" in name]
-        seeds = [runs[run].seed for job in jobs for run in job.runs]
-        assert all(first <= second for first, second in pairwise(seeds))
-
-
-def test_methods_that_a_scale_leaves_out_have_jobs_that_only_complete_needs() -> None:
-    plan = plan_of(scale_of(methods=["cca"]), exhibit(OfRows, row(method=["cca", "sam"])))
-    assert {run.method.method for run in plan.subspaces.runs.values()} == {"cca"}
-    assert len(plan.subspaces.all_runs) == 6
-    assert list(plan.subspaces.jobs) == ["svcl/printed/1", "svcl/complete/printed/1"]
-    page, complete = (plan.report.numbers_of(one, "study/t") for one in plan.scales)
-    assert page == [plan.places.subspace_numbers("svcl/printed/1")]
-    assert complete == [*page, plan.places.subspace_numbers("svcl/complete/printed/1")]
-    assert plan.report.targets["runs"] == [plan.places.subspace_record("svcl/printed/1")]
 
 
 def test_documents_are_read_from_the_files_of_their_loader() -> None:
