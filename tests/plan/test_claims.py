@@ -233,7 +233,7 @@ def test_one_method_is_read_in_two_directions_or_on_two_sets_of_documents(papers
 
 def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
     for given in ({}, {"b_direction": "t2i", "direction": "t2i"}):
-        with pytest.raises(ValidationError, match="both sides are the same; name b, b_direction or b_role"):
+        with pytest.raises(ValidationError, match="b_direction"):
             MethodsTest(kind="methods", a="sam", **given)
     assert MethodsTest(kind="methods", a=["sam", "cca"], b_role="nus_wide").pairs() == [("sam", "sam"), ("cca", "cca")]
 

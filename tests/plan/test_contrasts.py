@@ -43,9 +43,7 @@ def test_the_second_side_may_differ_in_something_else_than_its_loss():
 
 def test_nothing_is_contrasted_with_itself():
     for given in ({"a": "all"}, {"a": ["max", "all"], "b": "all"}, {"a": "all", "epochs": 3, "against": {"epochs": 3}}):
-        with pytest.raises(
-            ValidationError, match="the loss 'all' is contrasted with itself; give another b, or against"
-        ):
+        with pytest.raises(ValidationError, match="'all'"):
             ContrastSpec(role="r", **given)
 
 

@@ -89,10 +89,10 @@ def test_the_phi_of_ncs_comes_first_and_those_of_the_paper_follow_where_the_scal
 
 @pytest.mark.parametrize("row", [{"inference": "csls"}, {"folds": 5}])
 def test_retrievals_are_those_of_the_whole_split(row: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="leave inference and folds out of the rows of the gallery"):
+    with pytest.raises(ValidationError, match="inference and folds"):
         GallerySpec(rows=[{"role": "flickr30k", "loss": "hardest"} | row])
 
 
 def test_losses_of_a_gallery_are_declared() -> None:
-    with pytest.raises(ValidationError, match="gallery names the loss 'sam', but losses has only: hardest, all, knn3"):
+    with pytest.raises(ValidationError, match=r"gallery .*'sam'.*hardest, all, knn3"):
         study(rows=[{"role": "flickr30k", "loss": "sam"}])

@@ -83,7 +83,7 @@ def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_fo
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"keep": [{"loss": ["hardest", "mnie"]}]}, r"keep\[0\].loss names 'mnie'.*did you mean 'mine'"),
+        ({"keep": [{"loss": ["hardest", "mnie"]}]}, r"keep\[0\].loss names 'mnie'.*'mine'"),
         ({"keep": [{"model": "sgr"}]}, "keep picks none of the 2 rows"),
         ({"keep+": [{"loss": "max"}]}, r"keep\[\d\].loss names 'max', which is no loss"),
         ({"other_seeds": [{"loss": "max", "seeds": [1]}]}, r"other_seeds\[0\].loss names 'max'"),

@@ -192,7 +192,7 @@ def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monk
         assert set(plan.report.targets["features"]) == {Path(f"results/features/scenes/{name}-global.npy")}
     mine = planned(str(tmp_path / "my own.safetensors"))
     assert mine.features.weights_of("mobilenetv2_100@my_own-global") == [tmp_path / "my own.safetensors"]
-    with pytest.raises(InputError, match=r"under weights .*; did you mean 'mobilenetv2_100\.coral-442e2f89'"):
+    with pytest.raises(InputError, match=r"weights .*'mobilenetv2_100\.coral-442e2f89'"):
         planned("mobilenetv2_100.coral-442e2f88").features.weights_of("mobilenetv2_100.coral-442e2f88-global")
 
 
@@ -220,10 +220,10 @@ def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(pla
 
 
 def test_mistakes_end_the_plan(plans, own):
-    with pytest.raises(InputError, match=r"datasets\.flickr8k is not in config/datasets\.yaml"):
+    with pytest.raises(InputError, match=r"datasets\.flickr8k .*datasets\.yaml"):
         plan_of(plans("flickr8k").scale, CONFIG, Catalogue(datasets={})).check()
     forgotten = plan_of(read(Scale, CONFIG / "my_images.yaml"), CONFIG)
-    with pytest.raises(InputError, match=r"^datasets.my_images.photographs: is 'path/to/images', which does not exist"):
+    with pytest.raises(InputError, match=r"^datasets.my_images.photographs: is 'path/to/images'"):
         forgotten.check()
     plans("my_images").check()
 
