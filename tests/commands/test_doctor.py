@@ -101,7 +101,7 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs)
     assert content["by_table"]["five_sentences/table3"] > 0
     assert content["bytes"] > len(plan.runs) * 2 * 4 * 1000 * 5000  # similarities of dev and test, 4 bytes each
-    made = plan.targets["semantics"][0]
+    made = plan.report.targets["semantics"][0]
     made.parent.mkdir(parents=True, exist_ok=True)
     made.touch()
     run("doctor", path, "--json", "o.json")

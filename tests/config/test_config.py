@@ -85,26 +85,26 @@ RSUM = [{"metric": "Rsum"}]
             for content, said in (
                 (
                     table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
-                    r"t names the loss 'hardset', but losses has only: hardest",
+                    r"t .*'hardset'.*hardest",
                 ),
                 (figure("hubnes", rows=[ROW]), r"figures.f.*'hubnes'.*'hubness'"),
                 (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
                 (
                     figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
-                    r"figures.f: retrievals are read from the naive similarity; leave inference out of the rows",
+                    r"figures.f: .*inference",
                 ),
                 (figure("metric_agreement", columns=RSUM), r"figures.f.columns .*at least 2"),
                 (table(columns=[{"metric": "hubs >=3"}]), r"tables.t.columns.0.metric is 'hubs >=3'"),
                 (table(columns=RSUM, row=[]), r"tables.t.row is not a known key. Did you mean 'rows'\?"),
                 (
                     table(rows=[ROW | {"inference": ["csls", "naive"], "published": "1"}], columns=RSUM),
-                    r"published names one published row, but inference is a list",
+                    r"published .*inference is a list",
                 ),
                 (
                     study(
                         tables=table(columns=RSUM)["tables"], figures=figure("hubness", name="t", rows=[ROW])["figures"]
                     ),
-                    r"two tables or figures are named 't'; rename one",
+                    r"named 't'",
                 ),
             )
         ),
@@ -120,7 +120,7 @@ def test_a_run_of_an_earlier_layout_is_to_be_trained_again() -> None:
     file = {"corpus": "c", "features": "f", "run": run(), "format": 2}
     assert check(RunFile, file, "run.yaml").run == check(RunSpec, run(), "x")
     for old, said in (({}, "of an earlier version"), ({"format": 1}, "of format 1")):
-        with pytest.raises(InputError, match=f"run.yaml: this run is {said}, and format 2 is .*train the run again"):
+        with pytest.raises(InputError, match=f"run.yaml: this run is {said}, .*format 2"):
             check(RunFile, {key: value for key, value in file.items() if key != "format"} | old, "run.yaml")
 
 
@@ -158,8 +158,8 @@ def test_a_scale_adds_exceptions_to_those_of_the_scale_that_it_extends(tmp_path:
     ("base", "said"),
     [
         ("none.yaml", "but there is no file .*none.yaml"),
-        ("mine.yaml", "leads back to a file on the way: mine.yaml -> mine.yaml"),
-        ("other.yaml", "leads back to a file on the way: mine.yaml -> other.yaml -> mine.yaml"),
+        ("mine.yaml", "mine.yaml -> mine.yaml"),
+        ("other.yaml", "mine.yaml -> other.yaml -> mine.yaml"),
         ("list.yaml", "holds no mapping"),
         ("[1]", "extends is \\[1\\]; give the path"),
     ],

@@ -361,7 +361,7 @@ class MadeUp:
 
     def numbers(self, exhibit: str) -> list[Path]:
         """The files that a table or figure is made from."""
-        numbers = self.plan.numbers_of(self.plan.scale.scale, exhibit)
+        numbers = self.plan.report.numbers_of(self.plan.scale.scale, exhibit)
         for path in numbers:
             if not path.exists():
                 self._measure(exhibit, path)
@@ -374,19 +374,22 @@ class MadeUp:
                 specs = [(plan.runs | plan.ensembles)[run] for run in self.job_at[path].runs]
                 write_json(path, [stored(spec, results_of([spec])) for spec in specs])
             case "correlations" | "judged_pairs":
-                lines = agreement_of(plan.scale, plan.judged).query("judge == @path.stem").astype("object")
+                lines = agreement_of(plan.scale, plan.phi.judged).query("judge == @path.stem").astype("object")
                 write_json(path.with_suffix(".json"), lines.where(lines.notna(), None).to_dict("records"))
-                pairs_of(path.stem, plan.judged).to_parquet(path.with_suffix(".parquet"), index=False)
+                pairs_of(path.stem, plan.phi.judged).to_parquet(path.with_suffix(".parquet"), index=False)
             case "found_positives":
                 path.parent.mkdir(parents=True)
-                found_positives_of(path.stem, plan.phis_read("found_positives")).to_parquet(path, index=False)
+                found_positives_of(path.stem, plan.phi.phis_read("found_positives")).to_parquet(path, index=False)
             case "phi_statistics":
-                write_json(path, phi_statistics_of(self.corpus, plan.shown_phis) | {"dataset": path.stem})
+                write_json(path, phi_statistics_of(self.corpus, plan.phi.shown_phis) | {"dataset": path.stem})
             case "margins":
-                sets, runs = plan.margins_of_captions(path.stem), plan.runs_with_margins(plan.scale.scale)
+                sets, runs = (
+                    plan.phi.margins_of_captions(path.stem),
+                    plan.comparisons.runs_with_margins(plan.scale.scale),
+                )
                 write_json(path, margins_of(path.stem, sets, runs))
             case "contrasts":
-                pairs = plan.paired_runs(plan.scale.scale, exhibit)
+                pairs = plan.comparisons.paired_runs(plan.scale.scale, exhibit)
                 runs = {run for pair in pairs for run in (*pair["a"], *pair["b"])}
                 write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
                 write_contrasts(
@@ -397,7 +400,10 @@ class MadeUp:
             case "corpora":
                 self.corpus.write(path)
             case "retrievals":
-                write_json(path, retrievals_of(self.corpus, plan.compared(plan.scale.scale, exhibit).runs))
+                write_json(
+                    path,
+                    retrievals_of(self.corpus, plan.comparisons.retrievals_of_figure(plan.scale.scale, exhibit).runs),
+                )
 
     def _measure_subspaces(self, exhibit: str) -> None:
         """Everything of category retrieval that a table or figure may read."""
@@ -410,7 +416,7 @@ class MadeUp:
                 write_subspace_table(frames[table], places.subspace_numbers(job.name, part), columns)
         scale = plan.scale.scale
         if plan.exhibits[exhibit].reads == "subspace_contrasts":
-            pairs = plan.paired_subspaces(scale, exhibit)
+            pairs = plan.comparisons.paired_subspaces(scale, exhibit)
             queries = [places.subspace_numbers(job.name, "queries") for job in jobs]
             out = places.subspace_contrasts(scale, exhibit)
             write_subspace_contrasts(pairs, queries, out, resamples=100)

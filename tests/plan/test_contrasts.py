@@ -33,21 +33,6 @@ def plan_of(study: Study, scale, folder: Path) -> Plan:
     return Plan(scale, {"s": study}, catalogue, places=Places(folder), config=ROOT / "config")
 
 
-def test_lists_are_multiplied_out_the_last_key_fastest():
-    spec = ContrastSpec(
-        role="r", model=["vsepp", "cvse"], fraction=[0.1, 1.0], epochs=[3, 4], a=["all", "sam"], b="max"
-    )
-    pairs = spec.pairs()
-    assert [(a.model, a.fraction, a.epochs, a.loss) for a, _ in pairs] == [
-        (model, fraction, epochs, loss)
-        for model in ("vsepp", "cvse")
-        for fraction in (0.1, 1.0)
-        for epochs in (3, 4)
-        for loss in ("all", "sam")
-    ]
-    assert all(b == a.model_copy(update={"loss": "max"}) for a, b in pairs)
-
-
 def test_the_second_side_may_differ_in_something_else_than_its_loss():
     spec = ContrastSpec(role="r", model="scan", a=["all", "max"], against={"model": "sgr", "epochs": 9})
     assert [(a.loss, b.loss, a.model, b.model, a.epochs, b.epochs) for a, b in spec.pairs()] == [
@@ -58,9 +43,7 @@ def test_the_second_side_may_differ_in_something_else_than_its_loss():
 
 def test_nothing_is_contrasted_with_itself():
     for given in ({"a": "all"}, {"a": ["max", "all"], "b": "all"}, {"a": "all", "epochs": 3, "against": {"epochs": 3}}):
-        with pytest.raises(
-            ValidationError, match="the loss 'all' is contrasted with itself; give another b, or against"
-        ):
+        with pytest.raises(ValidationError, match="'all'"):
             ContrastSpec(role="r", **given)
 
 
@@ -77,7 +60,7 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
     rows = expand_rows(study.exhibit("t").row_specs(), study, scale)
     assert {row.loss: [run.seed for run in row.runs] for row in rows} == seeds
     assert sorted(plan.runs) == sorted(run.name for row in rows for run in row.runs)
-    for pair, loss in zip(plan.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):
+    for pair, loss in zip(plan.comparisons.paired_runs("tiny", "s/t"), ("all", "knn3"), strict=True):
         assert [(plan.runs[run].seed, plan.runs[run].loss) for run in pair["a"]] == [
             (seed, study.losses[loss]) for seed in (1, 2)
         ]
@@ -90,8 +73,8 @@ def test_a_table_and_a_figure_read_one_file_each_that_pairs_all_their_runs(make_
     contrast = {"role": "flickr30k", "fraction": 0.1, "a": "all", "b": "hardest"}
     plan = plan_of(study_of(contrast), make_scale(keep=None, studies=["s"]), tmp_path)
     for name in ("s/t", "s/f"):
-        assert plan.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
-        (pair,) = plan.paired_runs("tiny", name)
+        assert plan.report.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
+        (pair,) = plan.comparisons.paired_runs("tiny", name)
         assert sorted([*pair["a"], *pair["b"]]) == sorted(plan.runs)
 
 
@@ -103,4 +86,4 @@ def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_s
     found = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
     assert [one.is_made for one in found] == [False] * 4
     plan = plan_of(study, scale, tmp_path)
-    assert plan.numbers_of("tiny", "s/t") == []
+    assert plan.report.numbers_of("tiny", "s/t") == []

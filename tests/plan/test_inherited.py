@@ -36,7 +36,7 @@ def plan_for(tmp_path):
 def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_of_its_studies(plan_for):
     plan = plan_for(keep=None)
     assert len(plan.runs) == 3  # two seeds of the loss that its other_seeds know
-    assert plan.judged == []  # its judges are asked of nothing
+    assert plan.phi.judged == []  # its judges are asked of nothing
     renamed = {"losses": {"a": {}, "b": {"triplet": 7}}, "tables": [TABLE | {"rows": [ROW | {"loss": ["a", "b"]}]}]}
     assert len(plan_for(MINE | renamed).runs) == 2  # `keep` picks none of them, so it is ignored
     assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
@@ -52,8 +52,11 @@ def test_a_table_is_chosen_by_its_name_alone_or_behind_that_of_its_study(plan_fo
 
 def test_a_scale_without_photographs_makes_all_but_what_shows_them(plan_for):
     shown, rest = plan_for("five_sentences"), plan_for("five_sentences", photographs=False)
-    assert shown.gallery("s") and rest.gallery("s") is None
-    assert shown.pictured_datasets == ["scenes"] and rest.pictured_datasets == rest.pictured_features == []
+    assert shown.comparisons.gallery("s") and rest.comparisons.gallery("s") is None
+    assert (
+        shown.features.pictured_datasets == ["scenes"]
+        and rest.features.pictured_datasets == rest.features.pictured_features == []
+    )
     pictured = {name for name, figure in shown.figures.items() if figure.shows_photographs}
     assert pictured and {*shown.exhibits} - {*rest.exhibits} == pictured
 
@@ -73,14 +76,14 @@ def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan
 @pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
 def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_for, study):
     plan = plan_for(study)
-    assert plan.sources("s") and plan.exhibits
+    assert plan.files_no_rule_makes("s") and plan.exhibits
     assert plan.settings("s-complete")["studies"] == [study]
 
 
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"keep": [{"loss": ["hardest", "mnie"]}]}, r"keep\[0\].loss names 'mnie'.*did you mean 'mine'"),
+        ({"keep": [{"loss": ["hardest", "mnie"]}]}, r"keep\[0\].loss names 'mnie'.*'mine'"),
         ({"keep": [{"model": "sgr"}]}, "keep picks none of the 2 rows"),
         ({"keep+": [{"loss": "max"}]}, r"keep\[\d\].loss names 'max', which is no loss"),
         ({"other_seeds": [{"loss": "max", "seeds": [1]}]}, r"other_seeds\[0\].loss names 'max'"),
@@ -98,5 +101,5 @@ def test_what_the_scale_states_itself_must_be_in_its_studies(plan_for, stated, s
 
 
 def test_what_a_judge_says_of_a_scale_is_not_in_the_folder_of_another(plan_for):
-    judged = {name: plan_for("five_sentences", scale=name).numbers_of_claims(name)["judged"] for name in "st"}
+    judged = {name: plan_for("five_sentences", scale=name).report.numbers_of_claims(name)["judged"] for name in "st"}
     assert judged["s"] and not set(judged["s"]) & set(judged["t"])

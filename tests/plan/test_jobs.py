@@ -24,32 +24,9 @@ def kind_of(run: RunSpec) -> tuple[str, str]:
     return run.dataset, run.model.name
 
 
-def test_every_run_is_in_one_job_and_jobs_are_equally_long():
-    given = runs({"flickr8k": 7, "scenes": 2})
-    jobs = shared_out(given, given, kind_of, 3)
-    assert [run for job in jobs.values() for run in job.runs] == list(given)
-    assert {name: len(job.runs) for name, job in jobs.items()} == {
-        "flickr8k/vsepp/1": 2,
-        "flickr8k/vsepp/2": 2,
-        "flickr8k/vsepp/3": 3,
-        "scenes/vsepp/1": 2,
-    }
-    assert [job.runs for job in shared_out(given, given, kind_of, 1).values()] == [(name,) for name in given]
-
-
 def test_a_row_added_for_one_dataset_moves_no_run_of_another():
     before, after = (shared_out(given, given, kind_of, 4) for given in (runs({"a": 4, "b": 4}), runs({"a": 5, "b": 4})))
     assert before["b/vsepp/1"] == after["b/vsepp/1"]
-
-
-def test_runs_of_the_target_complete_alone_have_jobs_of_their_own_and_without_a_limit_one_for_each_kind():
-    first, every = runs({"scenes": 1}), runs({"other": 2, "scenes": 3})
-    jobs = shared_out(first, every, kind_of)
-    assert {name: len(job.runs) for name, job in jobs.items()} == {
-        "scenes/vsepp": 1,
-        "other/complete/vsepp": 2,
-        "scenes/complete/vsepp": 2,
-    }
 
 
 def test_members_of_an_ensemble_were_trained_on_the_same_and_are_different_runs():

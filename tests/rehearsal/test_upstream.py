@@ -182,7 +182,7 @@ def test_the_rehearsal_makes_every_table_and_figure_with_every_model_and_option_
         lambda run: (str(run.loss.triplet), *(type(term).__name__ for term in run.loss.terms)),
     ):
         assert {of(run) for run in small.runs.values()} == {of(run) for run in paper.all_runs.values()}
-    assert set(small.single_phis) == set(paper.single_phis)
+    assert set(small.phi.single_phis) == set(paper.phi.single_phis)
     assert {run.ensemble for run in small.ensembles.values()} == {run.ensemble for run in paper.all_ensembles.values()}
     runs = [(small, small.runs), (paper, paper.all_runs)]  # of the papers' scale, all that the target complete makes
     readings = [{reading for run in of for reading in plan.inferences[run]} for plan, of in runs]

@@ -3,7 +3,7 @@
 
 rule keep_documents:
     input:
-        unpack(lambda wildcards: PLAN.read_for_documents(wildcards.documents)),
+        unpack(lambda wildcards: PLAN.subspaces.read_for_documents(wildcards.documents)),
     output:
         documents="results/corpus/documents/{documents}.parquet",
         image="results/features/documents/{documents}/image.npy",
@@ -13,7 +13,7 @@ rule keep_documents:
     benchmark:
         "logs/benchmarks/corpus/documents/{documents}.tsv"
     wildcard_constraints:
-        documents=one_of(PLAN.documents_with("vectors")),
+        documents=one_of(PLAN.subspaces.documents_with("vectors")),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
@@ -30,7 +30,7 @@ use rule keep_documents as keep_documents_of_words with:
         documents="results/corpus/documents/{documents}.parquet",
         image="results/features/documents/{documents}/image.npy",
     wildcard_constraints:
-        documents=one_of(PLAN.documents_with("words")),
+        documents=one_of(PLAN.subspaces.documents_with("words")),
     message:
         "Read the documents of {wildcards.documents}: categories, vectors of images, and texts as words"
 
@@ -61,8 +61,8 @@ rule train_subspaces:
     input:
         documents="results/corpus/documents/{documents}.parquet",
         image="results/features/documents/{documents}/image.npy",
-        text=lambda wildcards: PLAN.vectors_of_texts(wildcards.documents),
-        divisions=lambda wildcards: PLAN.divisions_of(subspace_job_of(wildcards)),
+        text=lambda wildcards: PLAN.subspaces.vectors_of_texts(wildcards.documents),
+        divisions=lambda wildcards: PLAN.subspaces.divisions_of(subspace_job_of(wildcards)),
     output:
         record="results/training/subspaces/jobs/{documents}/{job}.json",
     log:
@@ -74,7 +74,7 @@ rule train_subspaces:
         mem_mb=lambda wildcards, attempt: 3000 * attempt,
         runtime=lambda wildcards: SCALE.categories.minutes,
     params:
-        runs=lambda wildcards: [run.plain for run in PLAN.subspaces_of_job(subspace_job_of(wildcards))],
+        runs=lambda wildcards: [run.plain for run in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
     message:
         "Fit subspaces {wildcards.job} of {wildcards.documents}"
     script:
@@ -86,7 +86,7 @@ rule evaluate_subspaces:
     input:
         documents="results/corpus/documents/{documents}.parquet",
         record="results/training/subspaces/jobs/{documents}/{job}.json",
-        divisions=lambda wildcards: PLAN.divisions_of(subspace_job_of(wildcards)),
+        divisions=lambda wildcards: PLAN.subspaces.divisions_of(subspace_job_of(wildcards)),
     output:
         metrics="results/evaluation/subspaces/{documents}/{job}.parquet",
         queries="results/evaluation/subspaces/{documents}/{job}.queries.parquet",
@@ -100,7 +100,7 @@ rule evaluate_subspaces:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
-        runs=lambda wildcards: [run.plain for run in PLAN.subspaces_of_job(subspace_job_of(wildcards))],
+        runs=lambda wildcards: [run.plain for run in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
     message:
         "Evaluate subspaces {wildcards.job} of {wildcards.documents}, and collect their training histories"
     script:
@@ -119,7 +119,7 @@ rule contrast_subspaces:
     benchmark:
         "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.subspaces.tsv"
     wildcard_constraints:
-        exhibit=one_of(PLAN.reading("subspace_contrasts")),
+        exhibit=one_of(PLAN.comparisons.exhibits_made_from("subspace_contrasts")),
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
@@ -133,11 +133,11 @@ rule contrast_subspaces:
 
 rule project_subspace:
     input:
-        documents=lambda wildcards: PLAN.places.documents(projected(wildcards)[0].run.documents),
+        documents=lambda wildcards: PLAN.places.documents(run_of_projection(wildcards)[0].run.documents),
         record=lambda wildcards: PLAN.places.subspace_record(
-            PLAN.subspaces.jobs_of([projected(wildcards)[0].run.name])[0]
+            PLAN.subspaces.jobs_of([run_of_projection(wildcards)[0].run.name])[0]
         ),
-        division=lambda wildcards: projected(wildcards)[0].division,
+        division=lambda wildcards: run_of_projection(wildcards)[0].division,
     output:
         projection="results/evaluation/subspaces/projections/{scale}/{exhibit}.parquet",
     log:
@@ -145,13 +145,13 @@ rule project_subspace:
     benchmark:
         "logs/benchmarks/evaluation/subspaces/projections/{scale}/{exhibit}.tsv"
     wildcard_constraints:
-        exhibit=one_of(PLAN.reading("subspace_projection")),
+        exhibit=one_of(PLAN.comparisons.exhibits_made_from("subspace_projection")),
     resources:
         mem_mb=2000,
         runtime="15m",
     params:
-        run=lambda wildcards: projected(wildcards)[0].plain,
-        selection=lambda wildcards: projected(wildcards)[1],
+        run=lambda wildcards: run_of_projection(wildcards)[0].plain,
+        selection=lambda wildcards: run_of_projection(wildcards)[1],
     message:
         "Project the subspace of {wildcards.exhibit} on a plane"
     script:

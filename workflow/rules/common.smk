@@ -31,19 +31,19 @@ try:
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
-MIRROR = None if PLAN.mirror is None else str(PLAN.mirror)
+MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
 
 wildcard_constraints:
     dataset=one_of(SCALE.datasets),
-    documents=one_of(PLAN.documents),
+    documents=one_of(PLAN.subspaces.document_specs),
     scale=one_of(PLAN.scales),
     split="train|dev|test",
     phi="[a-z0-9_]+(:[a-z0-9_]+)?(-[a-z]+)?",
     model="[a-z0-9_]+",
     captions="fraction=[^/]+",
     judge=one_of(spec.judge for spec in SCALE.judges),
-    extracted=one_of(PLAN.extracted_features),
+    extracted=one_of(PLAN.features.extracted_features),
     table=one_of(PLAN.tables),
     figure=one_of(PLAN.figures),
     study=one_of(PLAN.studies),
@@ -77,16 +77,18 @@ def subspace_job_of(wildcards):
 def unless_absent(absent, files):
     if absent:
         # Rows that only the target `complete` makes may read more.
-        raise WorkflowError("\n".join(PLAN.absent(SCALE.scale) or PLAN.absent(SCALE.complete.scale)))
+        raise WorkflowError(
+            "\n".join(PLAN.missing_downloads(SCALE.scale) or PLAN.missing_downloads(SCALE.complete.scale))
+        )
     return files
 
 
 def fetched_by_program(wildcards):
-    return unless_absent(PLAN.fetched_by_hand(wildcards.file), [])
+    return unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
 
 
 def precomp_folder(wildcards):
-    folder = PLAN.folder_of_features(wildcards.dataset).folder
+    folder = PLAN.features.folder_of_features(wildcards.dataset).folder
     return unless_absent(not folder.exists(), folder)
 
 
@@ -94,12 +96,12 @@ def precomp_folder(wildcards):
 
 
 def photographs_of(dataset):
-    files = [] if dataset is None else [str(path) for path in PLAN.photographs_of(dataset)]
-    return ancient(files) if dataset in PLAN.own else files
+    files = [] if dataset is None else [str(path) for path in PLAN.datasets.photographs_of(dataset)]
+    return ancient(files) if dataset in PLAN.datasets.own else files
 
 
 def digest_of(dataset):
-    identity = PLAN.identity(dataset)
+    identity = PLAN.datasets.digest_of_photographs(dataset)
     return identity and identity.content
 
 
@@ -112,28 +114,28 @@ def digest_of_photographs(wildcards):
 
 
 def digest_of_names(wildcards):
-    identity = PLAN.identity(wildcards.dataset)
+    identity = PLAN.datasets.digest_of_photographs(wildcards.dataset)
     return identity and identity.names
 
 
 def labels(wildcards):
     """Labels of the objects in a dataset's test images, if they are known and a table needs them."""
-    return PLAN.labels_of(wildcards.dataset)
+    return PLAN.datasets.labels_of(wildcards.dataset)
 
 
 def part_of_training(wildcards):
     """Return the training captions that a name such as fraction=0.1 selects."""
-    return PLAN.training_part(wildcards.dataset, wildcards.captions)
+    return PLAN.phi.training_part(wildcards.dataset, wildcards.captions)
 
 
 def settings_of_features(wildcards):
-    return PLAN.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
+    return PLAN.features.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
 
 
 def features_before(wildcards):
     """The features that are to be reduced."""
-    dataset, spec = wildcards.dataset, PLAN.reduced_features[wildcards.reduced]
-    return PLAN.places.source_of_features(dataset, spec, PLAN.is_described(dataset, spec))
+    dataset, spec = wildcards.dataset, PLAN.features.reduced_features[wildcards.reduced]
+    return PLAN.places.source_of_features(dataset, spec, PLAN.features.is_described(dataset, spec))
 
 
 def settings_of_scale(wildcards):
@@ -142,7 +144,7 @@ def settings_of_scale(wildcards):
 
 def site(wildcards):
     """The navigation of the site, which every page is given: titles and paths of all pages."""
-    return PLAN.site(wildcards.scale)
+    return PLAN.report.site(wildcards.scale)
 
 
 def settings_of_corpus(wildcards):
@@ -152,7 +154,7 @@ def settings_of_corpus(wildcards):
 
 def splits_needed(wildcards):
     """Splits that a user's own images must have: all, if models are trained on them."""
-    trained = wildcards.dataset in PLAN.own and wildcards.dataset in SCALE.roles.values()
+    trained = wildcards.dataset in PLAN.datasets.own and wildcards.dataset in SCALE.roles.values()
     return ["train", "dev", "test"] if trained else []
 
 
@@ -167,50 +169,50 @@ def matrices_of(shown):
     return {phi: str(PLAN.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
 
 
-def compared(wildcards):
+def retrievals_of_figure(wildcards):
     """The two runs whose retrievals a figure compares."""
-    return PLAN.compared(wildcards.scale, wildcards.figure)
+    return PLAN.comparisons.retrievals_of_figure(wildcards.scale, wildcards.figure)
 
 
 def gallery(wildcards):
     """The runs whose retrievals the gallery of a scale shows."""
-    return PLAN.gallery(wildcards.scale)
+    return PLAN.comparisons.gallery(wildcards.scale)
 
 
 def pairs_of(wildcards):
     """Both sides of the contrasts of a table or figure."""
-    return PLAN.paired_runs(wildcards.scale, wildcards.exhibit)
+    return PLAN.comparisons.paired_runs(wildcards.scale, wildcards.exhibit)
 
 
 def runs_with_margins(wildcards):
     """Runs on a dataset whose adaptive margins a table or figure shows."""
-    return PLAN.runs_with_margins(wildcards.scale, wildcards.dataset)
+    return PLAN.comparisons.runs_with_margins(wildcards.scale, wildcards.dataset)
 
 
 def phi_of_margins(wildcards):
     """Files of phi that the margins of a dataset's captions, and of its runs, are made from."""
-    sets = PLAN.captions_with_margins(wildcards.dataset)
+    sets = PLAN.phi.captions_with_margins(wildcards.dataset)
     files = [file for one in sets for file in one["phi_files"].values()]
-    return sorted({*files, *map(str, PLAN.phi_read_by(runs_with_margins(wildcards)))})
+    return sorted({*files, *map(str, PLAN.phi.files_read_by(runs_with_margins(wildcards)))})
 
 
 def settings_of_documents(wildcards):
-    return PLAN.documents[wildcards.documents].model_dump(mode="json")
+    return PLAN.subspaces.document_specs[wildcards.documents].model_dump(mode="json")
 
 
 def subspace_pairs_of(wildcards):
     """Both sides of the contrasts of a table."""
-    return PLAN.paired_subspaces(wildcards.scale, wildcards.exhibit)
+    return PLAN.comparisons.paired_subspaces(wildcards.scale, wildcards.exhibit)
 
 
-def projected(wildcards):
+def run_of_projection(wildcards):
     """The run, and the epoch, whose subspace a figure shows."""
-    return PLAN.projected(wildcards.scale, wildcards.exhibit)
+    return PLAN.comparisons.run_of_projection(wildcards.scale, wildcards.exhibit)
 
 
-def pictured(wildcards):
+def dataset_of_photographs(wildcards):
     """The dataset whose photographs a figure shows, if any."""
-    return PLAN.pictured(wildcards.scale, wildcards.figure)
+    return PLAN.report.dataset_of_photographs(wildcards.scale, wildcards.figure)
 
 
 def of_study(exhibits, wildcards):

@@ -11,14 +11,14 @@ rule download:
     benchmark:
         "logs/benchmarks/corpus/download/{file}.tsv"
     wildcard_constraints:
-        file=one_of(PLAN.downloads),
+        file=one_of(PLAN.datasets.downloads),
     localrule: True
     resources:
         mem_mb=500,
         runtime="8h",
     params:
-        dataset=lambda wildcards: PLAN.downloads[wildcards.file][0],
-        name=lambda wildcards: PLAN.downloads[wildcards.file][1],
+        dataset=lambda wildcards: PLAN.datasets.downloads[wildcards.file][0],
+        name=lambda wildcards: PLAN.datasets.downloads[wildcards.file][1],
         catalogue=str(PLAN.catalogue_file),
         mirror=MIRROR,
     message:
@@ -39,7 +39,7 @@ rule draw_scenes:
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.drawn),
+        dataset=one_of(PLAN.datasets.scenes),
     resources:
         mem_mb=2000,
         runtime="10m",
@@ -53,7 +53,7 @@ rule draw_scenes:
 
 rule load_corpus:
     input:
-        captions=lambda wildcards: PLAN.captions_of(wildcards.dataset),
+        captions=lambda wildcards: PLAN.datasets.captions_of(wildcards.dataset),
     output:
         corpus="results/corpus/{dataset}.parquet",
     log:
@@ -61,7 +61,7 @@ rule load_corpus:
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.drawn)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.scenes)),
     resources:
         mem_mb=4000,
         runtime="10m",
@@ -78,7 +78,7 @@ rule load_corpus:
 rule label_images:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        instances=lambda wildcards: PLAN.downloaded(wildcards.dataset, "instances")[0],
+        instances=lambda wildcards: PLAN.datasets.downloaded(wildcards.dataset, "instances")[0],
     output:
         labels="results/corpus/{dataset}/labels.parquet",
     log:
@@ -86,7 +86,7 @@ rule label_images:
     benchmark:
         "logs/benchmarks/corpus/{dataset}/labels.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.drawn)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.scenes)),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",

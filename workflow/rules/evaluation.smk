@@ -7,8 +7,8 @@ rule evaluate:
     input:
         corpus="results/corpus/{dataset}.parquet",
         # Records of training, or similarities of ensembles, which have none.
-        made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
-        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
+        made=lambda wildcards: PLAN.records_or_similarities(PLAN.evaluations[job_of(wildcards)].runs),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.single_phis),
         labels=labels,
     output:
         metrics="results/evaluation/jobs/{dataset}/{job}.json",
@@ -73,9 +73,9 @@ rule collect_histories:
 
 rule compare_retrievals:
     input:
-        corpus=lambda wildcards: PLAN.places.corpus(compared(wildcards).dataset),
-        records=lambda wildcards: PLAN.made_of(compared(wildcards).runs),
-        phi=lambda wildcards: matrices_of(compared(wildcards)).values(),
+        corpus=lambda wildcards: PLAN.places.corpus(retrievals_of_figure(wildcards).dataset),
+        records=lambda wildcards: PLAN.records_or_similarities(retrievals_of_figure(wildcards).runs),
+        phi=lambda wildcards: matrices_of(retrievals_of_figure(wildcards)).values(),
     output:
         retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
@@ -86,8 +86,8 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=lambda wildcards: PLAN.similarities_of(compared(wildcards).runs),
-        options=lambda wildcards: compared(wildcards).options,
+        similarities=lambda wildcards: PLAN.similarities_of(retrievals_of_figure(wildcards).runs),
+        options=lambda wildcards: retrievals_of_figure(wildcards).options,
     message:
         "Find queries for {wildcards.figure} whose recall ties and whose phi does not"
     script:
@@ -97,7 +97,7 @@ rule compare_retrievals:
 rule find_disagreements:
     input:
         corpus=lambda wildcards: PLAN.places.corpus(gallery(wildcards).dataset),
-        records=lambda wildcards: PLAN.made_of(gallery(wildcards).runs),
+        records=lambda wildcards: PLAN.records_or_similarities(gallery(wildcards).runs),
         phi=lambda wildcards: matrices_of(gallery(wildcards)).values(),
     output:
         disagreements="results/evaluation/disagreements/{scale}.json",
@@ -130,7 +130,7 @@ rule contrast_runs:
     benchmark:
         "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.tsv"
     wildcard_constraints:
-        exhibit=one_of(PLAN.reading("contrasts")),
+        exhibit=one_of(PLAN.comparisons.exhibits_made_from("contrasts")),
     resources:
         mem_mb=1000,
         runtime="15m",
@@ -147,9 +147,9 @@ rule contrast_runs:
 rule ask_judge:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
-        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.judged], "test"),
-        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [phi for phi, _ in PLAN.judged]),
+        judgements=lambda wildcards: PLAN.datasets.judgements_of(wildcards.dataset, wildcards.judge),
+        tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.phi.judged], "test"),
+        vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [phi for phi, _ in PLAN.phi.judged]),
     output:
         pairs="results/evaluation/agreement/{scale}/{dataset}/{judge}.parquet",
         numbers="results/evaluation/agreement/{scale}/{dataset}/{judge}.json",
@@ -162,7 +162,7 @@ rule ask_judge:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        phis=PLAN.judged,
+        phis=PLAN.phi.judged,
     message:
         "Measure how far each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
@@ -172,8 +172,8 @@ rule ask_judge:
 rule find_positives:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
-        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("found_positives")),
+        judgements=lambda wildcards: PLAN.datasets.judgements_of(wildcards.dataset, wildcards.judge),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.phis_read("found_positives")),
         labels=labels,
     output:
         found="results/evaluation/found_positives/{scale}/{dataset}/{judge}.parquet",
@@ -193,9 +193,9 @@ rule find_positives:
 rule measure_phi:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("phi_statistics")),
-        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, PLAN.phis_read("phi_statistics"), "test"),
-        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, PLAN.phis_read("phi_statistics")),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.phis_read("phi_statistics")),
+        tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, PLAN.phi.phis_read("phi_statistics"), "test"),
+        vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, PLAN.phi.phis_read("phi_statistics")),
     output:
         statistics="results/evaluation/meaning/{dataset}.json",
     log:
@@ -215,7 +215,7 @@ rule measure_margins:
     input:
         corpus="results/corpus/{dataset}.parquet",
         phi=phi_of_margins,
-        features=lambda wildcards: sorted({PLAN.features_of(run) for run in runs_with_margins(wildcards)}),
+        features=lambda wildcards: sorted({PLAN.features.of_run(run) for run in runs_with_margins(wildcards)}),
         records=lambda wildcards: PLAN.records_of(run.name for run in runs_with_margins(wildcards)),
     output:
         margins="results/evaluation/margins/{scale}/{dataset}.json",
@@ -227,8 +227,8 @@ rule measure_margins:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        sets=lambda wildcards: PLAN.captions_with_margins(wildcards.dataset),
-        runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
+        sets=lambda wildcards: PLAN.phi.captions_with_margins(wildcards.dataset),
+        runs=lambda wildcards: PLAN.comparisons.settings_of_margins(wildcards.scale, wildcards.dataset),
         batch_size=SCALE.training.batch_size,
     message:
         "Measure what the margins of training captions of {wildcards.dataset} are made of"

@@ -23,8 +23,8 @@ rule extract_features:
     input:
         corpus="results/corpus/{dataset}.parquet",
         photographs=photographs,
-        weights=lambda wildcards: PLAN.weights_of(wildcards.extracted),
-        fetched=lambda wildcards: ancient(PLAN.network_of(wildcards.extracted)),
+        weights=lambda wildcards: PLAN.features.weights_of(wildcards.extracted),
+        fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
     output:
         features="results/features/{dataset}/{extracted}.npy",
         images="results/features/{dataset}/{extracted}.images.parquet",
@@ -34,8 +34,8 @@ rule extract_features:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.precomp)),
-        extracted=one_of(PLAN.extracted_here(parts=False, regions=False)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.precomp)),
+        extracted=one_of(PLAN.features.extracted_here(parts=False, regions=False)),
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
@@ -57,8 +57,8 @@ use rule extract_features as detect_regions with:
         source="results/features/{dataset}/{extracted}.source.json",
         regions="results/features/{dataset}/{extracted}.regions.parquet",
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.precomp)),
-        extracted=one_of(PLAN.extracted_here(parts=False, regions=True)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.precomp)),
+        extracted=one_of(PLAN.features.extracted_here(parts=False, regions=True)),
     message:
         "Detect regions of {wildcards.dataset} by {wildcards.extracted}"
 
@@ -73,8 +73,8 @@ use rule extract_features as extract_part with:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}/{part_of_images}.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.precomp)),
-        extracted=one_of(PLAN.extracted_here(parts=True)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.precomp)),
+        extracted=one_of(PLAN.features.extracted_here(parts=True)),
         part_of_images="[0-9]+",
     params:
         photographs=digest_of_photographs,
@@ -88,7 +88,7 @@ rule join_features:
     input:
         parts=lambda wildcards: expand(
             "results/features/{dataset}/parts/{extracted}/{part}.npy",
-            part=range(1, PLAN.extracted_features[wildcards.extracted].parts + 1),
+            part=range(1, PLAN.features.extracted_features[wildcards.extracted].parts + 1),
             **wildcards,
         ),
     output:
@@ -100,8 +100,8 @@ rule join_features:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        dataset=one_of(PLAN.except_for(PLAN.precomp)),
-        extracted=one_of(PLAN.extracted_here(parts=True)),
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.precomp)),
+        extracted=one_of(PLAN.features.extracted_here(parts=True)),
     resources:
         mem_mb=2000,
         runtime="2h",
@@ -123,12 +123,14 @@ rule reduce_features:
     benchmark:
         "logs/benchmarks/features/{dataset}/{reduced}.tsv"
     wildcard_constraints:
-        reduced=one_of(PLAN.reduced_features),
+        reduced=one_of(PLAN.features.reduced_features),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
-        sizes=lambda wildcards: PLAN.reduced_features[wildcards.reduced].model_dump(include={"regions", "dimensions"}),
+        sizes=lambda wildcards: PLAN.features.reduced_features[wildcards.reduced].model_dump(
+            include={"regions", "dimensions"}
+        ),
     message:
         "Reduce features of {wildcards.dataset} to {wildcards.reduced}"
     script:
@@ -148,13 +150,15 @@ rule describe_precomp:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
-        dataset=one_of([*PLAN.precomp, *PLAN.released_regions]),
-        extracted=one_of(PLAN.described),
+        dataset=one_of([*PLAN.datasets.precomp, *PLAN.features.released_regions]),
+        extracted=one_of(PLAN.features.precomp_features),
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
-        data=lambda wildcards: PLAN.folder_of_features(wildcards.dataset).model_dump(include={"prefix", "testall"}),
+        data=lambda wildcards: PLAN.features.folder_of_features(wildcards.dataset).model_dump(
+            include={"prefix", "testall"}
+        ),
     message:
         "Describe which precomp file holds the features of each image of {wildcards.dataset}"
     script:

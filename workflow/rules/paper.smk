@@ -3,9 +3,9 @@
 
 rule make_table:
     input:
-        numbers=lambda wildcards: PLAN.numbers_of(wildcards.scale, wildcards.table),
+        numbers=lambda wildcards: PLAN.report.numbers_of(wildcards.scale, wildcards.table),
         study=lambda wildcards: PLAN.study_file(wildcards.table),
-        published=lambda wildcards: PLAN.published_of(wildcards.table),
+        published=lambda wildcards: PLAN.report.published_of(wildcards.table),
     output:
         data="results/paper/{scale}/{table}.json",
         csv="results/paper/{scale}/{table}.csv",
@@ -22,7 +22,7 @@ rule make_table:
         runtime="10m",
     params:
         scale=settings_of_scale,
-        folder=lambda wildcards: PLAN.folder_of_published(wildcards.table),
+        folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.table),
         texts=lambda wildcards: texts_of(wildcards.table),
     message:
         "Make {wildcards.table} at scale {wildcards.scale}"
@@ -32,9 +32,9 @@ rule make_table:
 
 rule plot_figure:
     input:
-        numbers=lambda wildcards: PLAN.numbers_of(wildcards.scale, wildcards.figure),
-        published=lambda wildcards: PLAN.published_of(wildcards.figure),
-        photographs=lambda wildcards: photographs_of(pictured(wildcards)),
+        numbers=lambda wildcards: PLAN.report.numbers_of(wildcards.scale, wildcards.figure),
+        published=lambda wildcards: PLAN.report.published_of(wildcards.figure),
+        photographs=lambda wildcards: photographs_of(dataset_of_photographs(wildcards)),
         study=lambda wildcards: PLAN.study_file(wildcards.figure),
     output:
         texts="results/paper/{scale}/{figure}.json",
@@ -51,9 +51,9 @@ rule plot_figure:
         runtime="10m",
     params:
         scale=settings_of_scale,
-        pictured=pictured,
-        photographs=lambda wildcards: digest_of(pictured(wildcards)),
-        folder=lambda wildcards: PLAN.folder_of_published(wildcards.figure),
+        pictured=dataset_of_photographs,
+        photographs=lambda wildcards: digest_of(dataset_of_photographs(wildcards)),
+        folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.figure),
         texts=lambda wildcards: texts_of(wildcards.figure),
     message:
         "Plot {wildcards.figure} at scale {wildcards.scale}"
@@ -87,7 +87,7 @@ rule gather_latex:
 rule judge_claims:
     input:
         # Numbers of the runs that claims compare, by name: tidy, per_image, queries, judged, found.
-        unpack(lambda wildcards: PLAN.numbers_of_claims(wildcards.scale)),
+        unpack(lambda wildcards: PLAN.report.numbers_of_claims(wildcards.scale)),
         claims=PLAN.claims_files,
         studies=PLAN.study_files_of_claims,
     output:

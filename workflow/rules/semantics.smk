@@ -73,7 +73,7 @@ rule encode_captions:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="2h",
     params:
-        model=lambda wildcards: PLAN.sentence_encoder(wildcards.model),
+        model=lambda wildcards: PLAN.phi.sentence_encoder(wildcards.model),
     message:
         "Encode the captions of {wildcards.dataset} with {wildcards.model}"
     script:
@@ -83,9 +83,9 @@ rule encode_captions:
 rule score_captions:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
-        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
-        truth=lambda wildcards: PLAN.truth_of(wildcards.dataset, [wildcards.phi]),
+        tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
+        vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
+        truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/{split}/{phi}.npy",
         note="results/semantics/{dataset}/{split}/{phi}.json",
@@ -106,9 +106,9 @@ rule score_captions:
 use rule score_captions as score_training_captions with:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
-        vectors=lambda wildcards: PLAN.vectors_of(wildcards.dataset, [wildcards.phi]),
-        truth=lambda wildcards: PLAN.truth_of(wildcards.dataset, [wildcards.phi]),
+        tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
+        vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
+        truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
     output:
         phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
         note="results/semantics/{dataset}/train/{phi},{captions}.json",

@@ -106,16 +106,18 @@ rule make_study_page:
 rule make_page:
     input:
         pages=lambda wildcards: expand(
-            "results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)
+            "results/paper/{{scale}}/{study}/index.html", study=PLAN.report.shown_at(wildcards.scale)
         ),
         tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
         figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
         claims="results/paper/{scale}/claims/claims.json",
-        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.pictured_datasets),
-        features=expand("results/paper/{{scale}}/features/{one[0]}/{one[1]}.json", one=PLAN.pictured_features),
-        corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.datasets_of_runs),
+        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.features.pictured_datasets),
+        features=expand("results/paper/{{scale}}/features/{one[0]}/{one[1]}.json", one=PLAN.features.pictured_features),
+        corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.features.datasets_of_runs),
         gallery=lambda wildcards: (
-            [f"results/paper/{wildcards.scale}/gallery/index.html"] if PLAN.gallery(wildcards.scale) else []
+            [f"results/paper/{wildcards.scale}/gallery/index.html"]
+            if PLAN.comparisons.gallery(wildcards.scale)
+            else []
         ),
         tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
         studies=PLAN.study_files,
@@ -144,9 +146,9 @@ rule make_page:
 
 rule write_manifest:
     input:
-        numbers=lambda wildcards: PLAN.every_number(wildcards.scale),
+        numbers=lambda wildcards: PLAN.report.every_number(wildcards.scale),
         studies=PLAN.study_files,
-        published=sorted({path for exhibit in PLAN.exhibits for path in PLAN.published_of(exhibit)}),
+        published=sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)}),
         page="results/paper/{scale}/index.html",
     output:
         manifest="results/paper/{scale}/manifest.json",
@@ -172,7 +174,7 @@ rule write_manifest:
 rule show_runs:
     input:
         # Numbers of every run, by name: tidy, and for category retrieval subspaces.
-        unpack(lambda wildcards: PLAN.numbers_of_runs(wildcards.scale)),
+        unpack(lambda wildcards: PLAN.report.numbers_of_runs(wildcards.scale)),
     output:
         page="results/paper/{scale}/runs/index.html",
         runs="results/paper/{scale}/runs/runs.csv",

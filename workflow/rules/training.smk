@@ -6,8 +6,8 @@
 rule train:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        features=lambda wildcards: PLAN.features_of(PLAN.runs_of_job(job_of(wildcards))[0]),
-        phi=lambda wildcards: PLAN.phi_read_by(PLAN.runs_of_job(job_of(wildcards))),
+        features=lambda wildcards: PLAN.features.of_run(PLAN.runs_of_job(job_of(wildcards))[0]),
+        phi=lambda wildcards: PLAN.phi.files_read_by(PLAN.runs_of_job(job_of(wildcards))),
         # Word lists that runs read instead of counting words.
         vocabulary=lambda wildcards: sorted(
             {words for run in PLAN.runs_of_job(job_of(wildcards)) if (words := run.training.vocabulary) is not None}

@@ -13,7 +13,7 @@ from fivesentences.plan.plan import plan_of
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
     scale = snakemake.wildcards.scale
-    kinds = plan.numbers_of_claims(scale)
+    kinds = plan.report.numbers_of_claims(scale)
     files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in kinds}
     found = judge_claims(plan, scale, read_numbers(plan, scale, **files))
     site = Site.of(snakemake.params.site)

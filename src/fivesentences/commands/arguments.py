@@ -17,6 +17,9 @@ import typer
 from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
+from fivesentences.choices import Precision as Precision
+from fivesentences.choices import Split as Split
+
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
@@ -24,9 +27,7 @@ _LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILI
 _ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 Dataset = Literal["flickr8k", "f30k", "coco-5k", "coco-1k-5fold", "coco-1k-first"]  # as evaluation.protocols
-Split = Literal["train", "dev", "test"]
 Device = Literal["auto", "cpu", "cuda"]
-Precision = Literal["float32", "bfloat16", "float16"]
 Mirror = Annotated[Path | None, typer.Option(envvar="FIVESENTENCES_MIRROR")]
 Out = Annotated[Path, typer.Option("--out", "-o")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q")]

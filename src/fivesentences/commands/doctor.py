@@ -212,16 +212,16 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     scale = plan.scale.scale
-    by_table = {name: count for name in plan.exhibits if (count := len(plan.shown_by(scale, name)))}
-    sources = plan.sources(scale)
+    by_table = {name: count for name in plan.exhibits if (count := len(plan.report.shown_by(scale, name)))}
+    sources = plan.files_no_rule_makes(scale)
     downloads = {
         file: plan.catalogue.datasets[dataset].files[name]
-        for file, (dataset, name) in sorted(plan.downloads.items())
-        if plan.places.data / file in sources and not at_hand(file, plan.download_folders)
+        for file, (dataset, name) in sorted(plan.datasets.downloads.items())
+        if plan.places.data / file in sources and not at_hand(file, plan.datasets.download_folders)
     }
     by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not about.url}
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
-    absent = plan.absent(scale)
+    absent = plan.missing_downloads(scale)
     missing = list(_missing(plan, kept + sum(about.size or 0 for about in downloads.values())))
     notes = [
         f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
@@ -249,9 +249,9 @@ def _kept(plan: Plan) -> int:
     for name, run in plan.runs.items():
         if not plan.places.similarity(name).exists():
             cells += math.prod(sizes[run.dataset].get("test", (0,)))
-    for path in (path for path in plan.targets["semantics"] if not path.exists()):
+    for path in (path for path in plan.report.targets["semantics"] if not path.exists()):
         cells += math.prod(sizes[path.parent.parent.name].get("test", (0,)))
-    of_training = {path: run for run in plan.runs.values() for path in plan.phi_read_by([run])}
+    of_training = {path: run for run in plan.runs.values() for path in plan.phi.files_read_by([run])}
     for run in (run for path, run in of_training.items() if path.suffix == ".npy" and not path.exists()):
         images, captions = sizes[run.dataset].get("train", (0, 0))
         cells += images * min(captions, images * (run.captions_per_image or captions)) * run.fraction**2
@@ -271,10 +271,14 @@ def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
 
 def _missing(plan: Plan, held: int) -> Iterator[str]:
     """Say what this machine lacks, beside files; ``held`` are the bytes that will be written."""
-    phis = [*plan.matrices, *(phi for phi, _ in plan.judged)]
-    tuples = [path for name in plan.except_for(plan.drawn) for path in plan.tuples_of(name, phis, "test")]
+    phis = [*plan.phi.matrices, *(phi for phi, _ in plan.phi.judged)]
+    tuples = [
+        path
+        for name in plan.datasets.except_for(plan.datasets.scenes)
+        for path in plan.phi.tuples_of(name, phis, "test")
+    ]
     if any(not path.exists() for path in tuples):
-        for one in (one for one in _java(plan.mirror) if one.state != OK):
+        for one in (one for one in _java(plan.datasets.mirror) if one.state != OK):
             yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
     if plan.scale.training.gpu and best_device() != "cuda":
         yield "The scale trains on a GPU, and torch finds none here."

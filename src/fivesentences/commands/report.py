@@ -51,23 +51,23 @@ def report(
         if found := differences_from(read_manifest(plan.places.manifest(name)), plan):
             raise InputErrors([InputError(sentence) for sentence in found])
         said.append("Files and settings are those of the manifest.")
-        if absent := [path for path in plan.values_apart(name) if not path.exists()]:
+        if absent := [path for path in plan.report.large_or_worded_values(name) if not path.exists()]:
             what = f"{len(absent)} files of captions, or of values per image, query or pair, such as {absent[0]},"
             said.append(f"{what} are not here: what needs them stays as it was fetched.")
     for exhibit in (*plan.tables, *plan.figures) if not check else ():
-        numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
+        numbers, made = plan.report.numbers_of(name, exhibit), plan.report.exhibit_files[exhibit]
         spec, study = plan.tables.get(exhibit) or plan.figures[exhibit], exhibit.partition("/")[0]
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
-        pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
-        archives = [] if pictured is None else plan.photographs_of(pictured)
+        pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
+        archives = [] if pictured is None else plan.datasets.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
             if absent[0] in numbers and not made.exists():
                 raise InputError(f"{exhibit} is made of it", where=absent[0], cure=CURE)
             said.append(f"kept as fetched, since {absent[0]} is not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
-        folder = Path(plan.folder_of_published(exhibit))
+        folder = Path(plan.report.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         write_exhibit(spec, context, numbers, made.with_suffix(""))
         print(made)

@@ -117,16 +117,16 @@ def train(
 def _runs_of(plan: Plan, names: Sequence[str], scale: Path) -> tuple[list[Any], list[Any]]:
     """Return the runs of matching, and those of category retrieval by the jobs of the workflow, with what they read."""
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
-    read, jobs = plan.read_by(specs), []
+    read, jobs = plan.inputs_of_training(specs), []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
         name = plan.subspaces.jobs[job].dataset
-        image, text = places.document_vectors(name, "image"), next(iter(plan.vectors_of_texts(name)), None)
-        of_job = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
+        image, text = places.document_vectors(name, "image"), next(iter(plan.subspaces.vectors_of_texts(name)), None)
+        of_job = [one for one in plan.subspaces.runs_of_job(job) if one.run.name in names]
         jobs.append((of_job, places.documents(name), image, text))
         read += [*filter(None, jobs[-1][1:]), *(run.division for run in of_job)]
     _check_inputs(read, plan, scale)
     runs = [
-        (one, places.run(one.name), places.corpus(one.dataset), plan.features_of(one), _phi_files(places, one))
+        (one, places.run(one.name), places.corpus(one.dataset), plan.features.of_run(one), _phi_files(places, one))
         for one in specs
     ]
     return runs, jobs

@@ -9,16 +9,18 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from fivesentences.choices import Direction as Direction
+from fivesentences.choices import Precision as Precision
+from fivesentences.choices import Split as Split
+
 
 @dataclass(frozen=True)
 class IsWidth:
     """Marks a setting of a model as a width: a scale sets it, and it does not show in folder names."""
 
 
-Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
 Crops = Literal["centre", "ten"]
-Precision = Literal["float32", "bfloat16", "float16"]
 TrainingPrecision = Literal["float32", "tf32", "bf16"]
 FlavourName = Literal["d2", "caffe"]
 # per_class: the original tools/generate_tsv.py, whose features the papers use. class_agnostic: AIRSPLAY, Hugging Face.
@@ -68,7 +70,6 @@ NamePattern = Annotated[str, Field(pattern=_NAMES)]
 DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
-Split = Literal["train", "dev", "test"]
 Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]
 References = Literal["kept", "own_left_out"]
 Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fivesentences.config.named import class_among, class_named
+from fivesentences.config.lazy_class import class_among, class_named
 from fivesentences.models.specs import MODELS, AnyModelSpec, ModelSpec, ModelVariant, model_spec, spec_class, widths_of
 
 if TYPE_CHECKING:

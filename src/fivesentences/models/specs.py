@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from fivesentences.config.named import class_named
+from fivesentences.config.lazy_class import class_named
 from fivesentences.config.reading import check
 from fivesentences.config.types import Direction, IsWidth, Layers, Layout, Positive, Share, Strict, Variant, Width
 from fivesentences.errors import InputError, did_you_mean

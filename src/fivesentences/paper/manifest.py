@@ -52,12 +52,12 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     Raises:
         InputError: If a table of numbers is damaged.
     """
-    numbers = plan.every_number(scale)
+    numbers = plan.report.every_number(scale)
     earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
     # What nobody here made (downloads, a user's own files, studies, published numbers), and what was made of it.
     runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
-    made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features_of, runs)}
-    files = {"inputs": plan.sources(scale), "made": made, "numbers": numbers}
+    made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features.of_run, runs)}
+    files = {"inputs": plan.files_no_rule_makes(scale), "made": made, "numbers": numbers}
     found = checksums(path for paths in files.values() for path in paths)
     named = {path: str(_in_project(path, plan.config)) for path in found}
     sums = {
@@ -145,7 +145,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale = plan.scale.scale
-    dispensable = set(plan.values_apart(scale))
+    dispensable = set(plan.report.large_or_worded_values(scale))
     if plan.places.tidy(scale).exists():
         dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
     for part in ("numbers", "inputs", "made"):
@@ -225,7 +225,7 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
 def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
     """What the notes beside the phi matrices of test splits say, by file."""
     datasets = sorted({run.dataset for run in plan.all_runs.values()})
-    files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.single_phis]
+    files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis]
     notes = {str(path): read_phi_note(path) for path in files if path.is_file()}
     return {path: {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}
 

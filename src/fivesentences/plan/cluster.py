@@ -65,13 +65,13 @@ class SlurmSettings:
 
     @property
     def default_resources(self) -> dict[str, Any]:
-        """What every job asks for unless its rule says otherwise; texts are Python, in which Snakemake takes them."""
+        """Return what every job asks for unless its rule says otherwise; texts are Python, as Snakemake expects."""
         given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.sbatch}
         return {"mem_mb": 1000, "runtime": 10} | {name: repr(value) for name, value in given.items() if value}
 
     @property
     def set_resources(self) -> dict[str, dict[str, Any]]:
-        """What jobs of single rules ask for."""
+        """Return what jobs of single rules ask for."""
         found: dict[str, dict[str, Any]] = {}
         for rule in GPU_RULES if self.cluster.gpu_model else ():
             found.setdefault(rule, {})["gpu_model"] = repr(self.cluster.gpu_model)
@@ -92,7 +92,7 @@ class SlurmSettings:
 
 
 def file_about_cluster() -> Path:
-    """The file that FIVESENTENCES_CLUSTER names, or ``profiles/slurm/cluster.yaml`` in the folder one works in."""
+    """Return the file that FIVESENTENCES_CLUSTER names, or ``profiles/slurm/cluster.yaml`` in the working folder."""
     return Path(os.environ.get(VARIABLE) or FILE)
 
 

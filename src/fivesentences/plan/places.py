@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +73,7 @@ class Places:
     manifest = _result("paper/{scale}/manifest.json")  # what the numbers were made of
 
     def fetched(self, what: str) -> Path:
-        """The record that something is in a library's own cache on this machine, such as ``networks/vgg19``."""
+        """Return the record that something is in a library's own cache on this machine, such as ``networks/vgg19``."""
         return self.data / "fetched" / f"{what}.json"
 
     def features(self, dataset: str, spec: FeatureSpec, precomp: bool = False) -> Path:
@@ -125,3 +125,8 @@ def part_of(fraction: float, captions_per_image: int | None = None) -> str:
     """Name a part of the training captions, for a file name; see ``corpus.training_part``."""
     fewer = "" if captions_per_image is None else f",captions_per_image={captions_per_image}"
     return f"fraction={fraction:g}{fewer}"
+
+
+def as_text(paths: Mapping[str, Path]) -> dict[str, str]:
+    """Return paths as text, by the same names."""
+    return {name: str(path) for name, path in paths.items()}

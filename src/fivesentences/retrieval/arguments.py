@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import Direction as Direction
 from fivesentences.errors import Argument, InputError
 
-Direction = Literal["i2t", "t2i"]  # as in the configuration, whose types need pydantic
 LARGEST = 1_000_000_000
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fivesentences.config.named import class_named
+from fivesentences.config.lazy_class import class_named
 from fivesentences.errors import Cure, InputError
 
 if TYPE_CHECKING:

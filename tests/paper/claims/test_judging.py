@@ -43,7 +43,7 @@ def only(plan: Plan, *names: str) -> tuple[PaperClaims, ...]:
 
 def judged_of(plan: Plan, numbers: Numbers, *names: str) -> dict[str, dict[str, Any]]:
     """The named claims, or all, as they are judged."""
-    plan.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
+    plan.report.cells_of_claims(plan.scale.scale)  # of all claims, which a plan may keep
     alone = copy.copy(plan)
     alone.claims = only(plan, *names) if names else plan.claims
     return {f"{one['paper']}/{one['name']}": one for one in judge_claims(alone, plan.scale.scale, numbers)}

@@ -72,7 +72,7 @@ def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
     for name, exhibit in plan.exhibits.items():
         if exhibit.reads.startswith("subspace"):
             everything.numbers(name)
-    files = plan.numbers_of_runs(plan.scale.scale)
+    files = plan.report.numbers_of_runs(plan.scale.scale)
     write_tidy(results_of_runs({**plan.runs, **plan.ensembles}.values()), files["tidy"][0])
     return files
 
@@ -90,7 +90,7 @@ def site_folder(everything, written, studies, scale, planned, make_scale, tmp_pa
         return Path(BUILT).resolve()
     folder = tmp_path_factory.mktemp("site") / "tiny"
     shutil.copytree(written, folder)
-    site = Site.of(planned(scale, studies).site("tiny"))
+    site = Site.of(planned(scale, studies).report.site("tiny"))
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, site, folder / "claims" / "claims")
@@ -104,7 +104,7 @@ def site_folder(everything, written, studies, scale, planned, make_scale, tmp_pa
     pictures = [read_examples(folder / "examples" / "scenes.json")]
     write_runs_page(site, **request.getfixturevalue("files_of_runs"), folder=folder)
     write_json(folder / "manifest.json", {})
-    gallery = planned(scale).gallery("tiny")
+    gallery = planned(scale).comparisons.gallery("tiny")
     assert gallery is not None
     queries = tmp_path_factory.mktemp("queries") / "found.json"
     write_json(queries, disagreements_of(corpus, gallery.runs)[0])

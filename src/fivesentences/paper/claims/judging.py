@@ -29,7 +29,7 @@ from fivesentences.paper.claims.verdicts import (
 )
 from fivesentences.paper.numbers.results import Measure, Results, kind_of
 from fivesentences.paper.text.names import unique
-from fivesentences.plan.claimed import MethodCell, RunCell
+from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.plan.plan import Plan
 from fivesentences.study.claims import (
     AnyTest,
@@ -89,7 +89,7 @@ def read_numbers(
     Raises:
         InputError: If a file is damaged.
     """
-    runs = [run for of_claim in plan.cells_of_claims(scale).values() for cell in of_claim for run in cell.runs]
+    runs = [run for of_claim in plan.report.cells_of_claims(scale).values() for cell in of_claim for run in cell.runs]
     return Numbers(
         read_per_image(per_image, runs),
         Results(read_tidy(tidy[0])) if tidy else None,
@@ -116,7 +116,7 @@ def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any
     Raises:
         InputError: If a run has no values.
     """
-    cells, judge = plan.cells_of_claims(scale), _Judge(plan, scale, numbers)
+    cells, judge = plan.report.cells_of_claims(scale), _Judge(plan, scale, numbers)
     return [
         judge.claim(paper, one, cells[paper.name, one.name]) for paper in plan.claims for one in paper.claims.claims
     ]

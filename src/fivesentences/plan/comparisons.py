@@ -1,0 +1,141 @@
+"""What a plan compares: retrievals of several models, paired runs, margins, and the subspace that a figure shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fivesentences.plan.places import as_text
+from fivesentences.study import expand
+from fivesentences.study.expand import SubspaceContrast
+from fivesentences.study.runs import RunSpec
+from fivesentences.study.subspace_runs import PlacedRun
+
+if TYPE_CHECKING:
+    from fivesentences.plan.plan import Plan
+
+PAPERS_PHIS = ("cider", "spice")
+
+
+@dataclass(frozen=True)
+class Retrievals:
+    """Models whose retrievals are shown side by side on one dataset.
+
+    Attributes:
+        study: The study that shows them.
+        dataset: The dataset whose test split is searched.
+        runs: Names of the runs or ensembles.
+        phis: Matrices by which what is retrieved is judged.
+        options: Settings of the search.
+    """
+
+    study: str
+    dataset: str
+    runs: list[str]
+    phis: list[str]
+    options: dict[str, Any]
+
+
+class Comparisons:
+    """What tables, figures and the gallery of a plan compare.
+
+    Args:
+        plan: The plan, with its rows and runs.
+    """
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+
+    def exhibits_made_from(self, source: str) -> list[str]:
+        """Return tables and figures that are made from a source; see ``Exhibit.reads``."""
+        return [name for name, exhibit in self.plan.exhibits.items() if exhibit.reads == source]
+
+    def retrievals_of_figure(self, scale: str, figure: str) -> Retrievals | None:
+        """Return the first two rows of a figure that are trained on one dataset, whose retrievals it compares."""
+        rows = [row for row in self.plan.rows[scale, figure] if row.runs]
+        pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
+        if len(pair) < 2 or pair[0].dataset is None:
+            return None
+        options = self.plan.figures[figure].model_dump(include={"k", "queries"})
+        runs, phis = [row.runs[0].name for row in pair], [self.plan.scale.evaluation_phi]
+        return Retrievals(figure.partition("/")[0], pair[0].dataset, runs, phis, options)
+
+    def gallery(self, scale: str) -> Retrievals | None:
+        """Return the gallery of a scale; None if no study has one, or none of its rows is trained on photographs.
+
+        It shows one run of each row on the first dataset that has photographs, and judges by the phi of NCS and by
+        those of the paper whose matrix the scale makes.
+        """
+        at = self.plan.scales[scale]
+        found = expand.gallery_spec_of(self.plan.studies, at)
+        if found is None:
+            return None
+        study, spec = found
+        made = [row for row in self.plan.rows[scale, f"{study}/{spec.name}"] if row.dataset and row.runs]
+        dataset = next(
+            (row.dataset for row in made if row.dataset and self.plan.datasets.has_photographs(row.dataset)), None
+        )
+        if dataset is None:
+            return None
+        runs = dict.fromkeys(row.runs[0].name for row in made if row.dataset == dataset)
+        pairs = [
+            (one.a.runs[0].name, one.b.runs[0].name)
+            for one in expand.contrasts_of(spec.contrasts, self.plan.studies[study], at)
+            if one.a.dataset == dataset and one.is_made
+        ]
+        phis = dict.fromkeys(
+            [self.plan.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.plan.phi.matrices)]
+        )
+        options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)]}
+        return Retrievals(study, dataset, list(runs), list(phis), options)
+
+    def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
+        """Return both sides of each contrast of a table or figure that the scale makes, paired by seed."""
+        specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
+        return [
+            {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds}
+            for one in expand.contrasts_of(specs, study, self.plan.scales[scale])
+            if one.is_made
+        ]
+
+    def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
+        """Return runs of a scale, or of its complete form, whose adaptive margins are shown, each once."""
+        rows = [row for name in self.exhibits_made_from("margins") for row in self.plan.rows[scale, name]]
+        runs = {run.name: run for row in rows for run in row.runs if isinstance(run, RunSpec)}
+        return [run for run in runs.values() if dataset in (None, run.dataset)]
+
+    def settings_of_margins(self, scale: str, dataset: str) -> list[dict[str, Any]]:
+        """Return folder, features and files of phi of each run whose margins are measured."""
+        return [
+            {
+                "folder": str(self.plan.places.run(run.name)),
+                "features": str(self.plan.features.of_run(run)),
+                "phi_files": as_text(self.plan.places.phi_files(run)),
+            }
+            for run in self.runs_with_margins(scale, dataset)
+        ]
+
+    def paired_subspaces(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
+        """Return both sides of each contrast of category retrieval of a table that the scale makes, paired by seed."""
+        return [
+            {
+                "role": one.a.role,
+                "documents": one.a.documents,
+                "division": one.a.division,
+                "a": one.runs[0],
+                "b": one.runs[1],
+                "a_selection": one.a.selection,
+                "b_selection": one.b.selection,
+                "seeds": one.seeds,
+            }
+            for one in self._subspace_contrasts(scale, exhibit)
+        ]
+
+    def _subspace_contrasts(self, scale: str, exhibit: str) -> list[SubspaceContrast]:
+        specs, study = self.plan.exhibits[exhibit].subspace_contrasts(), self.plan.study_of(exhibit)
+        return [one for one in expand.subspace_contrasts(specs, study, self.plan.scales[scale]) if one.is_made]
+
+    def run_of_projection(self, scale: str, exhibit: str) -> tuple[PlacedRun, str] | None:
+        """Return the run whose subspace a figure shows, and which epoch's: the first that the scale makes."""
+        row = next((row for row in self.plan.subspace_rows[scale, exhibit] if row.runs), None)
+        return None if row is None else (self.plan.subspaces.with_files(row.runs[0].name), row.selection)

@@ -1,0 +1,131 @@
+"""Datasets of a plan: the files that captions, photographs, labels and judgements are read from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.scales import JUDGEMENTS, Scale
+from fivesentences.config.types import Judge
+from fivesentences.corpus.catalogue import at_hand, files_to_read
+from fivesentences.corpus.photograph_digests import Identity, identify
+from fivesentences.errors import InputError
+from fivesentences.plan.places import Places
+from fivesentences.study.exhibits import Exhibit
+
+FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
+
+
+class Datasets:
+    """Datasets of a scale.
+
+    Attributes:
+        own, scenes, precomp: Datasets of a user's own photographs, which change without a rule that makes them; of
+            drawn scenes; and of a precomp folder.
+        with_parts, with_training_captions: Datasets whose parts are matched, not only divided for category retrieval;
+            those whose training captions the scale reads.
+        downloads: Dataset and name in the catalogue of each file, by its path.
+        mirror: A folder that holds downloads already, or None.
+        download_folders: Where downloads are looked for.
+    """
+
+    def __init__(self, scale: Scale, catalogue: Catalogue, places: Places, exhibits: Mapping[str, Exhibit]):
+        self.scale, self.catalogue, self.places, self.exhibits = scale, catalogue, places, exhibits
+        loaders = {name: data.loader for name, data in scale.datasets.items()}
+        self.own = [name for name, loader in loaders.items() if loader == "folder"]
+        self.scenes = [name for name, loader in loaders.items() if loader == "scenes"]
+        self.precomp = [name for name, loader in loaders.items() if loader == "precomp"]
+        self.with_parts = [name for name, loader in loaders.items() if loader not in FOR_CATEGORIES]
+        splits = {name: getattr(scale.datasets[name], "splits", None) for name in self.with_parts}
+        self.with_training_captions = [name for name, read in splits.items() if read is None or "train" in read]
+        mirror = os.environ.get("FIVESENTENCES_MIRROR")
+        self.mirror = Path(mirror) if mirror else None
+        self.download_folders = [places.data, *([] if self.mirror is None else [self.mirror])]
+        entries = catalogue.datasets.items()
+        self.downloads = {file.path: (name, key) for name, entry in entries for key, file in entry.files.items()}
+        self._identities: dict[str, Identity] = {}  # as far as asked for
+
+    def except_for(self, datasets: Iterable[str]) -> list[str]:
+        """Return the datasets of the scale without some."""
+        return [name for name in self.scale.datasets if name not in datasets]
+
+    def downloaded(self, dataset: str, kind: str, splits: Sequence[str] | None = None) -> list[Path]:
+        """Return files of a dataset whose name in the catalogue begins with ``kind``."""
+        files = files_to_read(self.catalogue, dataset, kind, splits, self.download_folders)
+        return [self.places.data / file for file in files]
+
+    def captions_of(self, dataset: str) -> list[Path]:
+        """Return the files that a corpus is read from."""
+        data = self.scale.datasets[dataset]
+        match data.loader:
+            case "folder":
+                return [data.captions]
+            case "precomp":
+                return [data.folder]
+            case "scenes":
+                return []
+        found = self.downloaded(dataset, "text") + self.downloaded(dataset, "captions", data.splits)
+        return found or self.downloaded(dataset, "photographs")  # one archive of both
+
+    def photographs_of(self, dataset: str) -> list[Path]:
+        """Return the archives or the folder that hold a dataset's photographs."""
+        data = self.scale.datasets[dataset]
+        match data.loader:
+            case "scenes":
+                return [self.places.beside_corpus(dataset, "photographs.zip")]
+            case "folder":
+                return [data.photographs]
+        return self.downloaded(dataset, "photographs")
+
+    def has_photographs(self, dataset: str) -> bool:
+        """Tell whether there are photographs of a dataset: drawn, a user's own, or files of the catalogue."""
+        known = dataset in self.catalogue.datasets or dataset in [*self.scenes, *self.own]
+        return known and dataset not in self.precomp and bool(self.photographs_of(dataset))
+
+    def digest_of_photographs(self, dataset: str | None) -> Identity | None:
+        """Return what identifies a user's own photographs; None for others, which a rule makes or fetches.
+
+        Raises:
+            InputError: If they are missing or cannot be read.
+        """
+        if dataset is None or dataset not in self.own:
+            return None
+        if dataset not in self._identities:
+            memory = self.places.beside_corpus(dataset, "photographs.sha256.json")
+            self._identities[dataset] = identify(self.photographs_of(dataset)[0], memory)
+        return self._identities[dataset]
+
+    def labels_of(self, dataset: str) -> list[Path]:
+        """Return which objects are in a dataset's images, if that is known and a table shows PMRP."""
+        entry = self.catalogue.datasets.get(dataset)
+        known = dataset in self.scenes or (entry is not None and "instances" in entry.files)
+        asked = any(column.metric == "PMRP" for exhibit in self.exhibits.values() for column in exhibit.metrics())
+        return [self.places.beside_corpus(dataset, "labels.parquet")] if known and asked else []
+
+    def judgements_of(self, dataset: str, judge: Judge) -> list[Path]:
+        """Return the file that holds a judge's scores."""
+        if judge == "scenes_truth":
+            return [self.places.beside_corpus(dataset, "truth.npy")]
+        return [self.catalogued(*JUDGEMENTS[judge])]
+
+    def catalogued(self, dataset: str, name: str) -> Path:
+        """Return the place of a file of the catalogue.
+
+        Raises:
+            InputError: If the catalogue lacks it.
+        """
+        entry = self.catalogue.datasets.get(dataset)
+        if entry is None or name not in entry.files:
+            raise InputError(f"datasets.{dataset}.files.{name} is not in config/datasets.yaml; add it there.")
+        return self.places.data / entry.files[name].path
+
+    def fetched_by_hand(self, file: str) -> str | None:
+        """Return how a person gets a download that is not here; None if it is, or a program fetches it."""
+        dataset, name = self.downloads[file]
+        about = self.catalogue.datasets[dataset].files[name]
+        if about.url or at_hand(file, self.download_folders):
+            return None
+        how = about.fetch_by_hand or "no address is known."
+        return f"{self.places.data / file} must be put there by a person: {how}"

@@ -1,0 +1,104 @@
+"""Features of a plan: which are extracted, reduced or read where they were released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
+from fivesentences.config.features import ENDINGS, FeatureSpec
+from fivesentences.config.scales import Scale
+from fivesentences.errors import InputError, did_you_mean
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.places import Places
+from fivesentences.study.runs import RunSpec
+
+WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
+
+
+class Features:
+    """Features of a scale and of its complete form.
+
+    Attributes:
+        extracted_features, reduced_features: Features before and after they are made smaller, by the name of the file.
+        released_regions, precomp_features: Datasets of photographs whose regions are in a precomp folder, and all
+            features that stay in such a folder.
+        extracted: Each (dataset, name of the file) of features that are made of photographs for runs.
+        pictured_features, pictured_datasets: Those that pages show, which are none where photographs may not be shown.
+    """
+
+    def __init__(
+        self, scale: Scale, catalogue: Catalogue, places: Places, datasets: Datasets, runs: Mapping[str, RunSpec]
+    ):
+        self.scale, self.catalogue, self.places, self.datasets = scale, catalogue, places, datasets
+        grid, further = scale.grid_features, scale.further_features.values()
+        # Before reduction, by the name of their file; what differs in preparation alone is one of them.
+        asked = [spec for spec in (scale.features, grid, *further) if spec is not None]
+        self.extracted_features = {spec.source: spec.extraction for spec in asked}
+        self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
+        released = [grid.source] if grid is not None and self.released_regions else []
+        self.precomp_features = list(self.extracted_features) if datasets.precomp else released
+        read = {(run.dataset, run.features.source): run.features for run in runs.values()}
+        self.extracted = sorted(one for one, features in read.items() if not self.is_described(one[0], features))
+        self.pictured_features = self.extracted if scale.photographs else []
+        self.datasets_of_runs = sorted({run.dataset for run in runs.values()})
+        self.pictured_datasets = self.datasets_of_runs if scale.photographs else []
+        specs = [run.features for run in runs.values()]
+        if scale.features is not None and scale.categories is not None:
+            specs.append(scale.features)  # of documents that are images of a corpus
+        self.reduced_features = {spec.stem: spec for spec in specs if spec.stem != spec.source}
+
+    def extracted_here(self, *, parts: bool, regions: bool | None = None) -> list[str]:
+        """Return features to extract from photographs: in several jobs or one, regions or not (None: either)."""
+        grid = self.scale.grid_features
+        released = grid.source if grid is not None and self.released_regions else None
+        return [
+            name
+            for name, spec in self.extracted_features.items()
+            if name != released and (spec.parts > 1) == parts and regions in (None, spec.layout == "regions")
+        ]
+
+    def is_described(self, dataset: str, features: FeatureSpec) -> bool:
+        """Tell whether features are in a precomp folder, of which only a description is made."""
+        grid = self.scale.grid_features
+        of_folder = dataset in self.released_regions and grid is not None and features.source == grid.source
+        return of_folder or dataset in self.datasets.precomp
+
+    def folder_of_features(self, dataset: str) -> PrecompData | ReleasedRegions:
+        """Return the precomp folder of a dataset, or of its regions."""
+        data = self.scale.datasets[dataset]
+        regions = data.regions if data.loader == "karpathy" else None
+        found = data if data.loader == "precomp" else regions
+        assert found is not None  # the rule's constraints
+        return found
+
+    def weights_of(self, extracted: str) -> list[Path]:
+        """Return the file of an extractor's weights; none if a library fetches its own, whatever a mirror has.
+
+        Raises:
+            InputError: If the catalogue lacks it.
+        """
+        spec = self.extracted_features[extracted]
+        if spec.weights is None:
+            return []
+        if not spec.from_catalogue:
+            return [spec.weights]
+        known = self.catalogue.datasets.get("weights")
+        files, name = {} if known is None else known.files, str(spec.weights)
+        if name not in files:
+            hint = did_you_mean(name, sorted(files)) or f"there are: {', '.join(files) or 'none'}."
+            raise InputError(
+                f"weights is '{name}', which is not a name under weights in config/datasets.yaml (a file would end in "
+                f"{ENDINGS[0]}, for example); {hint}"
+            )
+        return [self.places.data / files[name].path]
+
+    def network_of(self, extracted: str) -> list[str]:
+        """Return the record that a library has fetched the weights of an extractor, where one does."""
+        extractor = self.extracted_features[extracted].extractor
+        fetches = not self.weights_of(extracted) and extractor not in WITHOUT_DOWNLOADS
+        return [str(self.places.fetched(f"networks/{extractor}"))] if fetches else []
+
+    def of_run(self, spec: RunSpec) -> Path:
+        """Return the features that a run reads."""
+        return self.places.features(spec.dataset, spec.features, self.is_described(spec.dataset, spec.features))
