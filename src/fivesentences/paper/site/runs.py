@@ -45,7 +45,7 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
         found = numbers.pivot_table("value", keys, "direction", sort=False)[["mean", "i2t", "t2i"]].reset_index()
         runs["categories"] = found.rename(columns={"mean": "mAP", "i2t": "mAP i2t", "t2i": "mAP t2i"})
     tables = {part: _table(found, DECIMALS[part]) for part, found in runs.items()}
-    page = site.write(folder, "runs.html", HERE, scripts=["alpine"], tables=tables)
+    page = site.write(folder, "runs.html", HERE, tables=tables)
     with replacing(page.with_name("runs.csv")) as temporary:
         pd.concat(runs.values(), ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
     return page

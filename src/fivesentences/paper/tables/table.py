@@ -205,8 +205,8 @@ class Table:
         return pd.DataFrame(lines, columns=[name for name, _ in self.csv])
 
     def write(self, path: Path | str) -> None:
-        """Store as JSON; ``Table.read`` returns an equal table."""
-        write_json(path, TypeAdapter(Table).dump_python(self, mode="json"))
+        """Store as JSON without values that are their defaults; ``Table.read`` returns an equal table."""
+        write_json(path, TypeAdapter(Table).dump_python(self, mode="json", exclude_defaults=True), indent=None)
 
     @classmethod
     def read(cls, path: Path | str) -> Table:
