@@ -163,7 +163,7 @@ def test_lines_and_labels_are_drawn_for_every_setting(made, methods, divisions):
 def test_one_seed_one_epoch_and_a_role_that_nobody_plays_are_said_and_drawn(made):
     changes = {"seeds": [4], "training": {"epochs": 1}}
     drawing = made("margin_by_epoch", [row("sam"), row("sam", role="pascal")], changes).drawing("toy/f")
-    assert any("seed 4" in note and "no spread" in note for note in drawing.notes)
+    assert any("seed (4)" in note for note in drawing.notes)
     assert any("No documents play the role of pascal" in note for note in drawing.notes)
     assert drawn(drawing.draw).axes
 
@@ -249,7 +249,7 @@ def test_values_stand_beside_differences_where_there_is_a_fixed_margin(made, fix
 def test_few_points_and_one_seed_are_drawn_too(made, methods):
     drawing = made("start_and_share", [row(*methods)], {"seeds": [3]}).drawing("toy/f")
     assert drawing.data["difference_low"].isna().all()
-    assert any("seed 3" in note and "no spread" in note for note in drawing.notes)
+    assert any("seed (3)" in note for note in drawing.notes)
     assert ("fixed" in methods) == any("no interval is known" in note for note in drawing.notes)
     assert misplaced(drawn(drawing.draw)) == []
 

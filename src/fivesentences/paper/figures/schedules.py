@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycle
 from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, grouped, listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
+from fivesentences.paper.text.run_notes import notes_on_seeds
+from fivesentences.paper.text.subspace_notes import EPOCHS, place_of
 from fivesentences.study.exhibits import ActivationFigure, MarginByEpochFigure, StartAndShareFigure
 from fivesentences.study.expand import SubspaceRow
 
@@ -130,7 +132,7 @@ def _on_margins(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     return [
         "Mean margin: over all pairs of training documents of different category, with the centroids that the epoch "
         "began with. α(t): the weight of what the schedule leads to at that epoch, on the same axis.",
-        note_on_seeds(made, "Lines: mean; bands: lowest to highest value", "One run of each method"),
+        *notes_on_seeds(made, attrgetter("label"), "Lines: mean; bands: lowest to highest value"),
         f"Mean margin in the first and the last epoch: {'; '.join(falls)}.",
     ]
 
@@ -208,7 +210,7 @@ def _how_to_read(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     notes = [
         "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
         "features in the adaptive margin.",
-        note_on_seeds(made, shown, "One run of each method"),
+        *notes_on_seeds(made, attrgetter("label"), shown),
         f"Epoch whose weights are read: {chosen}.",
     ]
     if data["difference"].notna().any():
