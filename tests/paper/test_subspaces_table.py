@@ -87,8 +87,7 @@ def test_print_stands_beside_ours_without_a_difference_where_data_are_others(mad
     assert ("SAM", "best validation mAP") in lines and ("SAM", "last epoch") in lines and ("CCA", "") in lines
     assert ("", "published, other data") in lines and ("LGCFL", "published, other data") in lines
     notes = "\n".join(table.notes)
-    assert "Published: Wikipedia with VGG-19 features. Not comparable" in notes
-    assert "Rows marked “published” (KCCA, LGCFL, SAM (α = 1, λ = 1))" in notes
+    assert "Wikipedia with VGG-19 features" in notes and "(KCCA, LGCFL, SAM (α = 1, λ = 1))" in notes
 
 
 def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):
@@ -96,7 +95,6 @@ def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):
     tidy = table.tidy().query("row == 'ours' and published.notna()")
     assert len(tidy) == 6
     np.testing.assert_allclose(tidy["difference"], tidy["mean"] - tidy["published"])
-    assert any("as here; differences are ours minus published" in note for note in table.notes)
     rows = [dict(row, division="whole_test") for row in ROWS]  # the paper has another division
     assert table_of(made(rows, documents="vgg")).tidy()["difference"].isna().all()
 
@@ -123,9 +121,9 @@ def test_notes_say_the_sizes_the_floor_the_reading_the_seeds_and_what_is_missing
 
 
 def test_wrong_names_and_values_are_refused(made):
-    with pytest.raises(InputError, match="published row '99' of the role 'wikipedia'"):
+    with pytest.raises(InputError, match=r"'99'.*'wikipedia'"):
         table_of(made([ROWS[1] | {"published": "99"}]))
-    with pytest.raises(InputError, match="has no mAP i2t of the epoch by 'map'"):
+    with pytest.raises(InputError, match=r"mAP i2t .*'map'"):
         SubspaceResults(made().numbers("toy/t")).value("nobody", "map", ("mAP", "i2t"))
 
 
