@@ -59,7 +59,7 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
 
 
 def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """A block per setting with a panel per category; below all, the legend."""
+    """Draw a block per setting with a panel per category, and the legend below."""
     looks = {name: look | {"linewidth": 1.0} for name, look in looks_of_categories(list(names)).items()}
     settings = [part for _, part in data.groupby("setting", sort=False)]
     grids = []
@@ -126,7 +126,7 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
 
 
 def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
-    """The margins between categories at the recorded epochs next to some shares of the training.
+    """Return the margins between categories at the recorded epochs nearest to some shares of the training.
 
     Args:
         frame: Margins of one run: columns epoch, anchor, negative, mean_margin, pairs.
@@ -140,7 +140,7 @@ def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
 def _published_margins(
     row: SubspaceRow, at: Sequence[float], margins: pd.DataFrame, published: Mapping[str, PublishedRow]
 ) -> list[pd.DataFrame]:
-    """The paper's margins of the last epoch, as ``margins`` has ours; none for other documents or another epoch."""
+    """Select the paper's margins of the last epoch, shaped as ours; none for other documents or another epoch."""
     lines = [
         ("published", margins["epoch"].max(), *name.split("-", 1), one.values["", "margin"])
         for name, one in published.items()

@@ -117,7 +117,7 @@ def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers:
 
 
 def _schedule(row: SubspaceRow) -> str | None:
-    """What a row's schedule is called; None for a margin that stays fixed."""
+    """Name a row's schedule; None for a margin that stays fixed."""
     loss = row.spec.loss if isinstance(row.spec, TripletNetwork) else None
     if loss is None or loss.toward == "nothing":
         return None
@@ -138,7 +138,7 @@ def _on_margins(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
 
 
 def _draw_margins(canvas: Figure, data: pd.DataFrame) -> None:
-    """A panel per setting, one below the other."""
+    """Draw a panel per setting, one below the other."""
     names, settings = unique(data[data["what"] == MARGIN]["line"]), unique(data["setting"])
     found = panels(canvas, len(settings), 1, max(2.9, 0.35 * data["line"].nunique() + 0.8))
     for panel, (setting, part) in zip(found, data.groupby("setting", sort=False), strict=True):
@@ -174,7 +174,7 @@ def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers:
 def _tidy(
     spec: StartAndShareFigure, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]
 ) -> pd.DataFrame:
-    """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
+    """Make one line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
     results, measure, where = SubspaceResults(numbers), (spec.metric, spec.direction), context.where(spec)
     lines: list[tuple[Any, ...]] = []
     for some in grouped(made, lambda row: (row.role, row.division, row.selection)).values():
@@ -192,7 +192,7 @@ def _tidy(
 
 
 def _place(row: SubspaceRow, where: str) -> tuple[str, str, float, float]:
-    """What line a row belongs to: ``curve`` or ``fixed margin``, its label, its start and its share of features."""
+    """Find the line of a row: ``curve`` or ``fixed margin``, its label, its start and its share of features."""
     spec = row.spec
     if not isinstance(spec, TripletNetwork) or spec.loss.toward == "constant" or spec.loss.always:
         raise InputError(
@@ -224,12 +224,12 @@ def _how_to_read(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
 
 
 def _fixed(data: pd.DataFrame) -> str:
-    """What the line is called that differences are taken to."""
+    """Name the line that differences are taken to."""
     return str(data[data["line"] == FIXED]["label"].iloc[0])
 
 
 def _draw(spec: StartAndShareFigure, canvas: Figure, data: pd.DataFrame) -> None:
-    """A row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
+    """Draw a row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
     parts = [part for _, part in data.groupby(["setting", "selection"], sort=False)]
     headings = [f"{part['setting'].iloc[0]}, {EPOCHS[part['selection'].iloc[0]]}" for part in parts]
     height = max(3.2, 0.2 * max(part["label"].nunique() for part in parts) + 1)

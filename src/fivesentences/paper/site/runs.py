@@ -52,12 +52,12 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
 
 
 def anchor_of(kind: str) -> str:
-    """The fragment of a link to a setting, which is named like its runs without their seeds."""
+    """Return the fragment of a link to a setting, which is named like its runs without their seeds."""
     return quote(kind, safe="/=,+@:|")
 
 
 def _table(runs: pd.DataFrame, decimals: int) -> dict[str, Any]:
-    """Headings and rows of a table: a setting, which is named by everything that tells it apart, and its means.
+    """Make headings and rows of a table: a setting, named by everything that tells it apart, and its means.
 
     Each number is what it is sorted by, and its text.
     """

@@ -30,7 +30,7 @@ def notes_on_data(
         study: The study of the table or figure.
         rows: Its rows.
         results: Numbers of their runs.
-        shown: What it shows of several seeds.
+        shown: Statistic shown of several seeds.
     """
     made = [row for row in rows if row.left_out is None]
     if not made:
@@ -71,8 +71,8 @@ def notes_on_seeds(
 
     Args:
         rows: Rows with runs.
-        words: What tells rows with different seeds apart.
-        shown: What is shown of several seeds.
+        words: Words that tell rows with different seeds apart.
+        shown: Statistic shown of several seeds.
     """
     rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
     names = {seeds: unique(map(words, some)) for seeds, some in rows_with.items()}
