@@ -311,9 +311,9 @@ def _digest_of(path: Path | str, kind: Any) -> str:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
-def write_json(path: Path | str, content: Any) -> None:
-    """Write JSON with sorted keys and without NaN, completely or not at all."""
-    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
+def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
+    """Write JSON with sorted keys and without NaN, completely or not at all; on one line if ``indent`` is None."""
+    text = json.dumps(content, indent=indent, sort_keys=True, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 

@@ -25,8 +25,6 @@ OF_CATEGORIES = [
     {"role": "wikipedia", "division": "whole_test", "a": "sam", "b": "fixed"},
 ]
 STATISTICS = ["mean_a", "mean_b", "bootstrap_low", "bootstrap_high", "spread", "equivalence", "detectable"]
-ALONE = "One pair of runs each (seed 4): no interval, since one seed says nothing of other trainings."
-APART = "Where the two sides have different seeds, those that both have are compared."
 
 
 def study_of(*contrasts, **figure) -> Study:
@@ -130,36 +128,36 @@ def test_a_single_seed_has_a_difference_without_interval_and_a_note_says_why(mad
         assert tidy.query("statistic == 'difference'")["value"].notna().all()
         assert tidy[["low", "high"]].isna().all(axis=None)
         assert tidy.query("statistic in ('spread', 'equivalence', 'detectable', 'bootstrap_low')")["value"].isna().all()
-        assert ALONE in table.notes and not any("Within" in note or "Hillis" in note for note in table.notes)
-    assert ALONE in drawing.notes and drawing.data[["low", "high"]].isna().all(axis=None) and drawing.draw is not None
+        assert any("seed 4" in note for note in table.notes) and not any("Hillis" in note for note in table.notes)
+    assert drawing.data[["low", "high"]].isna().all(axis=None) and drawing.draw is not None
 
 
-def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made, made_of_categories):
+def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
     made_up = made(CONTRAST, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [1, 2, 9]}])
     table, drawing = table_of(made_up), made_up.drawing("toy/f")
     counts = table.tidy().query("statistic == 'seeds' and metric == 'Rsum'").set_index("a")["value"].to_dict()
     assert counts == {"all": 2, "knn3": 3}
     shown = drawing.data.query("metric == 'Rsum'").groupby("contrast", sort=False)["seed"].agg(list).tolist()
     assert shown == [["mean", "1", "2"], ["mean", "0", "1", "2"]]
-    others = [{"method": "sam", "seeds": [1, 2, 9]}]
-    assert APART in table.notes and APART in table_of(made_of_categories(OF_CATEGORIES[0], other_seeds=others)).notes
+    alike = table_of(made(CONTRAST))
+    assert {note for note in table.notes if "different seeds" in note} - set(alike.notes)
 
 
 def test_what_the_scale_leaves_out_is_said(made, made_of_categories):
     notes = "\n".join(table_of(made(CONTRAST, CONTRAST | {"role": "coco"}, leave_out={"losses": ["knn3"]})).notes)
-    assert "3 of 4 contrasts are left out at the scale tiny: kNN margin, k = 3 − hardest negative" in notes
-    assert "No dataset plays the role of coco at the scale tiny" in notes
+    assert "3 of 4 contrasts" in notes and "kNN margin, k = 3 − hardest negative" in notes
+    assert "the role of coco" in notes
     one_sided = made(CONTRAST, leave_out={"losses": ["hardest"]})
-    assert "contrasts are left out at the scale tiny, of which only one side" in table_of(one_sided).notes[0]
+    assert "only one side" in table_of(one_sided).notes[0]
     assert one_sided.drawing("toy/f").data.empty
     apart = made(CONTRAST | {"a": "all"}, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [9]}])
-    assert "have no seed in common: all negatives − hardest negative." in table_of(apart).notes[0]
+    assert "all negatives − hardest negative" in table_of(apart).notes[0]
     pascal = {"role": "pascal", "a": "sam", "b": "cca"}
     notes = "\n".join(table_of(made_of_categories(*OF_CATEGORIES, pascal, methods=["sam", "fixed"])).notes)
-    assert "2 of 6 contrasts are left out at the scale tiny" in notes and "SAM − CCA (made in the role of" in notes
-    assert "No documents play the role of pascal" in notes and "to save time: CCA" in notes
+    for named in ("2 of 6 contrasts", "SAM − CCA (made in the role of", "the role of pascal", "CCA"):
+        assert named in notes
     nothing = table_of(made_of_categories(OF_CATEGORIES[1], methods=["sam"]))
-    assert nothing.groups == () and nothing.notes[0].startswith("The contrast is left out at the scale tiny")
+    assert nothing.groups == () and "left out" in nothing.notes[0]
 
 
 SCENES = "scenes in the role of Flickr30K"
@@ -211,17 +209,14 @@ def test_groups_say_division_and_epoch_sides_say_theirs_where_they_differ_and_qu
         f"{where}, whole_test, best validation mAP": ["SAM"],
     }
     assert {row.labels[0] for group in table.groups for row in group.rows[1::2]} == {""}
-    (whole,) = (note for note in table.notes if note.startswith("All seeds have the same test documents"))
-    assert f"{where}, whole_test (36)" in whole and "crossed random samples" in whole
-    (own,) = (note for note in table.notes if note.startswith("Each seed draws its own test documents"))
-    assert "printed (24 of " in own and "partly crossed" in own
-    assert any("100 bootstrap resamples of seeds and, independently, test documents" in note for note in table.notes)
+    for parts in ((f"{where}, whole_test (36)", "Hillis"), ("printed (24 of ", "Gao and Owen"), ("100 bootstrap",)):
+        assert any(all(part in note for part in parts) for note in table.notes), parts
 
 
 def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made):
     made_up = made(CONTRAST, figure=(("equivalent_within", {"Rsum": 1.5, "Nsum_own_removed": 2}),))
     drawing = made_up.drawing("toy/f")
-    assert "Grey: within ± 1.5 Rsum of no difference." in drawing.notes  # the other metric has no panel
+    assert any("± 1.5 Rsum" in note for note in drawing.notes)  # the other metric has no panel
     means = drawing.data.query("seed == 'mean'").set_index(["contrast", "metric"])["value"]
     seeds = drawing.data.query("seed != 'mean'").groupby(["contrast", "metric"])["value"].mean()
     pd.testing.assert_series_equal(means.sort_index(), seeds.sort_index(), check_names=False)
@@ -242,5 +237,5 @@ def test_a_file_that_lacks_a_contrast_is_refused(made, made_of_categories, tmp_p
     made_up = made(CONTRAST) if form == FORMAT else made_of_categories(*OF_CATEGORIES)
     content = read_contrasts(made_up.numbers("toy/t")[0], form)
     write_json(tmp_path / "c.json", content | {"contrasts": content["contrasts"][1:]})
-    with pytest.raises(InputError, match=r"c\.json: the contrast of '.*' with '.*' of toy: t is not in it"):
+    with pytest.raises(InputError, match=r"c\.json.* of toy: t"):
         table_of(made_up, [tmp_path / "c.json"])

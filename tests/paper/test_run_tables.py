@@ -59,7 +59,7 @@ def test_mean_and_spread_are_numpys_over_seeds(table2, build, scale):
 def test_one_seed_has_no_spread_and_the_notes_say_so(build, make_scale):
     table = build("five_sentences/table2", make_scale(seeds=[1]))
     assert all(cell.spread is None for cell in cells_of(table)) and not any(table.widest_beside)
-    assert "One seed (1), so no spread is known." in table.notes
+    assert "One seed (1)" in notes_of(table)
 
 
 def test_the_published_number_stands_beside_ours(knn_at_paper, root):
@@ -88,7 +88,7 @@ def test_no_difference_is_taken_on_other_data(build, make_scale, changes, images
     table = build("knn_margin/table1", make_scale(**(PAPER | changes)), images=images)
     assert all(cell.published is not None and cell.difference is None for cell in cells_of(table))
     assert not any(row.same_data for row in rows_of(table))
-    assert f"Not comparable: other {differs}, so" in notes_of(table)
+    assert f"other {differs}" in notes_of(table)
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_notes_say_what_is_missing_and_what_was_used(build, make_scale):
     scale = make_scale(leave_out={"losses": ["sam_released_random"], "fractions": [0.25]})
     table = build("five_sentences/table2", scale)
     for part in (
-        "No dataset plays the role of MS-COCO at the scale tiny: its 136 rows are left out.",
-        "Left out at the scale tiny to save time: SAM τ = 10, random, released.",
-        "Training fractions left out at the scale tiny to save time: 25%.",
-        "Mean ± sample standard deviation over 3 seeds (0, 1, 2).",
-        "Equal scores are ordered by index, lower first.",
+        "the role of MS-COCO at the scale tiny: its 136 rows",
+        "tiny to save time: SAM τ = 10, random, released",
+        "tiny to save time: 25%",
+        "3 seeds (0, 1, 2).",
+        "by index, lower first",
         "CIDEr as φ, released formula; the paper evaluates with SPICE",
-        "Scenes plays the role of Flickr30K, with 1,000 test images and 5,000 captions",
-        "Rows marked “published” (CVSE, CVSE+SAM, SGR, SGR+SAM) are the paper’s (Flickr30K 1K test, bottom_up-grid",
+        "the role of Flickr30K, with 1,000 test images and 5,000 captions",
+        "(CVSE, CVSE+SAM, SGR, SGR+SAM) are the paper’s (Flickr30K 1K test, bottom_up-grid",
     ):
         assert part in notes_of(table)
     assert len(table.groups) == 1
@@ -145,7 +145,7 @@ def test_a_missing_value_names_run_and_metric(build, scale):
     def lose(frame):
         return frame[~((frame["metric"] == "Med r") & (frame["seed"] == 2) & frame["loss"].str.contains("triplet=5"))]
 
-    with pytest.raises(InputError, match=r"the run 'scenes/vsepp/triplet=5,.*seed=2' has no value of Med r i2t"):
+    with pytest.raises(InputError, match=r"'scenes/vsepp/triplet=5,.*seed=2'.* Med r i2t"):
         build("knn_margin/table1", scale, lose)
 
 
@@ -153,7 +153,7 @@ def test_a_missing_value_names_run_and_metric(build, scale):
     "settings", [{"rows": [{"role": "flickr30k", "loss": "sum", "published": "7.7"}]}, {"also_published": ["7.7"]}]
 )
 def test_an_unknown_published_row_names_the_study(build, edited, scale, settings):
-    with pytest.raises(InputError, match=r"knn_margin: table1 names the published row '7.7', .* has only: 1.1"):
+    with pytest.raises(InputError, match=r"knn_margin: table1 .*'7\.7'"):
         build("knn_margin/table1", scale, study=edited("knn_margin/table1", **settings))
 
 
@@ -191,16 +191,14 @@ def test_published_rows_stand_in_place_of_rows_that_the_scale_does_not_make(buil
     assert rows[0] == [("ours", "1"), ("ours", ""), ("published", "2"), ("published", "3"), ("published", "4")]
     assert rows[1] == [("ours", "5"), ("published", "6"), ("published", "7"), ("published", "8")]
     note = notes_of(table, "complete")
-    assert note.startswith("3 of 176 rows are made at the scale tiny to save time")
-    assert "CVSE: 15 of 16 rows at 10% and 25% · SGR: every row at 10% and 25%" in note
+    assert note.startswith("3 of 176 rows") and "CVSE: 30, SGR: 32" in note
 
 
 def test_an_ensemble_is_a_row_and_the_notes_say_of_what(build, make_scale):
     keep = [{"model": ["sgraf", "vsrn_two", "saf"], "loss": "hardest"}]
     table = build("five_sentences/table3", make_scale(keep=keep))
     assert [row.labels[0] for row in rows_of(table)] == ["SAF", "SGRAF", "VSRN (two)"]
-    assert "SGRAF: the mean of the similarities of SGR and SAF, each trained separately." in notes_of(table)
-    assert "VSRN and VSRN, each trained separately, with different seeds." in notes_of(table)
+    assert "SGR and SAF" in notes_of(table, "SGRAF") and "different seeds" in notes_of(table, "VSRN and VSRN")
 
 
 def test_captions_per_image_make_groups_and_published_rows_join_their_own(build, make_scale):
@@ -213,23 +211,19 @@ def test_captions_per_image_make_groups_and_published_rows_join_their_own(build,
     assert published == ["3 1K test", "4 1K test", "9 1K test", "10 1K test"]
 
 
-MANY, FEW = "2 seeds (0, 1)", "One seed (0)"
-
-
 @pytest.mark.parametrize(
-    ("cells", "several", "one"),
+    ("cells", "where"),
     [
-        ({"fraction": 0.1}, f"{MANY} at 10%.", f"{FEW} at 25%"),
-        ({"model": "sgr"}, f"{MANY} for SGR.", f"{FEW} for VSE++"),
-        ({"model": "sgr", "fraction": 0.1}, f"{MANY} for SGR at 10%.", f"{FEW} for all other rows"),
-        ({"loss": "averaged_random"}, f"{MANY} where a spread is shown.", f"{FEW} in the other rows"),
+        ({"fraction": 0.1}, ["for 10%", "for 25%"]),
+        ({"model": "sgr"}, ["in 4 of 8 rows", "in 4 of 8 rows"]),
+        ({"model": "sgr", "fraction": 0.1}, ["in 2 of 8 rows", "in 6 of 8 rows"]),
     ],
 )
-def test_notes_say_which_rows_have_which_seeds(build, make_scale, cells, several, one):
+def test_notes_say_which_rows_have_which_seeds(build, make_scale, cells, where):
     keep = [{"model": ["vsepp", "sgr"], "loss": ["hardest", "averaged_random"]}]
     scale = make_scale(seeds=[0], other_seeds=[cells | {"seeds": [0, 1]}], keep=keep, training={"epochs": 1})
-    notes = notes_of(build("five_sentences/table2", scale), " seed").split("\n")
-    assert notes == [f"Mean ± sample standard deviation over {several}", f"{one}, so no spread is known."]
+    notes = notes_of(build("five_sentences/table2", scale), " seed")
+    assert f"2 seeds (0, 1) {where[0]}" in notes and f"One seed (0) {where[1]}" in notes
 
 
 def test_a_stored_table_is_read_back_equal(table2, tmp_path):
@@ -247,8 +241,7 @@ def test_every_inference_method_is_a_line_with_its_own_numbers(build, make_scale
     assert len({row.cells[0].value for row in rows}) == len(rows)
     assert rows[1].labels == ("GRU + global image vector", "sum margin (all negatives)", "inverted softmax")
     assert [(row.published_row, row.cells[0].published) for row in rows[6:8]] == [("3.1", 34.1), ("3.2", 36.0)]
-    assert "Inverted softmax and CSLS: the similarities of the same trained runs, re-scored" in notes_of(table)
-    assert "Inference methods left out at the scale tiny to save time: assignment." in table.notes
+    assert "Inverted softmax and CSLS" in notes_of(table) and "to save time: assignment" in notes_of(table)
 
 
 def test_published_features_may_differ_by_row(build, make_scale):
@@ -259,8 +252,7 @@ def test_published_features_may_differ_by_row(build, make_scale):
     }
     assert all(value is not None for value in differences["flickr30k"])  # VGG19, as in the paper
     assert differences["coco"] and all(value is None for value in differences["coco"])  # the paper has ResNet152 there
-    assert "Flickr30K 1K test with vgg19.tv_in1k-global features, as here" in notes_of(table)
-    assert "resnet152.tv_in1k-global features. Not comparable: other features" in notes_of(table)
+    assert "other features" in notes_of(table, "resnet152.tv_in1k-global") != notes_of(table, "vgg19.tv_in1k-global")
 
 
 def test_of_hubs_the_smaller_are_the_better_of_classes_between_none_and_published_rows_are_columns(build, scale):
@@ -296,7 +288,7 @@ def test_every_phi_is_a_column_beside_what_the_paper_calls_it(build, make_scale)
     assert labels == ["SGR", *(f"SGR+DAA ({phi})" for phi in ("CIDEr", "BLEU", "ROUGE"))]
     table = build("daa_supp/table1", make_scale(evaluation_phis=["tfidf"]))
     assert {column.keys["phi"] for column in table.columns if column.keys["metric"] == "ASP"} == {"cider", "tfidf"}
-    assert "does not evaluate with their φ: BLEU, ROUGE, mean." in notes_of(table)
+    assert ": BLEU, ROUGE, mean" in notes_of(table)
 
 
 @pytest.mark.parametrize("labels", [True, False])
@@ -305,4 +297,4 @@ def test_without_labels_pmrp_is_a_dash_and_the_notes_say_so(build, make_scale, l
     place = next(index for index, column in enumerate(table.columns) if column.keys["metric"] == "PMRP")
     for row in rows_of(table):
         assert (row.cells[place].value is not None) == (table.lines(row)[0].cells[place].text != "–") == labels
-    assert ("No PMRP for Scenes, which has no labels." in table.notes) != labels
+    assert ("No PMRP for Scenes" in notes_of(table)) != labels

@@ -87,8 +87,7 @@ def test_print_stands_beside_ours_without_a_difference_where_data_are_others(mad
     assert ("SAM", "best validation mAP") in lines and ("SAM", "last epoch") in lines and ("CCA", "") in lines
     assert ("", "published, other data") in lines and ("LGCFL", "published, other data") in lines
     notes = "\n".join(table.notes)
-    assert "Published: Wikipedia with VGG-19 features. Not comparable" in notes
-    assert "Rows marked “published” (KCCA, LGCFL, SAM (α = 1, λ = 1))" in notes
+    assert "Wikipedia with VGG-19 features" in notes and "(KCCA, LGCFL, SAM (α = 1, λ = 1))" in notes
 
 
 def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):
@@ -96,7 +95,6 @@ def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):
     tidy = table.tidy().query("row == 'ours' and published.notna()")
     assert len(tidy) == 6
     np.testing.assert_allclose(tidy["difference"], tidy["mean"] - tidy["published"])
-    assert any("as here; differences are ours minus published" in note for note in table.notes)
     rows = [dict(row, division="whole_test") for row in ROWS]  # the paper has another division
     assert table_of(made(rows, documents="vgg")).tidy()["difference"].isna().all()
 
@@ -104,27 +102,28 @@ def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):
 def test_notes_say_the_sizes_the_floor_the_reading_the_seeds_and_what_is_missing(made):
     columns = [*SIDES, {"metric": "mAP@100 possible", "direction": "mean"}]
     absent = [{"role": "wikipedia", "method": "cca", "division": "none"}, *ROWS]
-    notes = table_of(made(absent, table={"columns": columns}, other_seeds=[{"method": "cca", "seeds": [0]}])).notes
+    table = table_of(made(absent, table={"columns": columns}, other_seeds=[{"method": "cca", "seeds": [0]}]))
+    notes = "\n".join(table.notes)
     for part in (
-        "made in the role of Wikipedia, printed: 100 training, 10 validation and 24 test documents of 3 categories; a "
-        "random ranking is expected to reach an mAP of 0.200.",
-        "Inputs: made: images square roots, standardised, texts square roots, standardised. Means and deviations are "
-        "those of training documents.",
-        "Mean ± sample standard deviation over 3 seeds (0, 1, 2): all other rows.",
-        "One seed (0), so no spread is known: CCA.",
-        "No documents play the role of pascal at the scale tiny: its 1 row is left out.",
-        "Left out at the scale tiny to save time: KCCA.",
-        "Left out at the scale tiny, which does not have these divisions: made in the role of Wikipedia, none.",
+        "100 training, 10 validation and 24 test documents of 3 categories",
+        "an mAP of 0.200",
+        "images square roots, standardised, texts square roots, standardised",
+        "3 seeds (0, 1, 2) for random and SAM",
+        "One seed (0) for CCA",
+        "role of pascal",
+        "KCCA",
+        "made in the role of Wikipedia, none",
+        "mAP: ",
+        "min(R, 100)",
     ):
-        assert part in notes
-    readings = "\n".join(notes)
-    assert "mAP: over the whole ranking" in readings and "min(R, 100)" in readings and "mAP@R" not in readings
+        assert part in notes, part
+    assert "mAP@R" not in notes
 
 
 def test_wrong_names_and_values_are_refused(made):
-    with pytest.raises(InputError, match="published row '99' of the role 'wikipedia'"):
+    with pytest.raises(InputError, match=r"'99'.*'wikipedia'"):
         table_of(made([ROWS[1] | {"published": "99"}]))
-    with pytest.raises(InputError, match="has no mAP i2t of the epoch by 'map'"):
+    with pytest.raises(InputError, match=r"mAP i2t .*'map'"):
         SubspaceResults(made().numbers("toy/t")).value("nobody", "map", ("mAP", "i2t"))
 
 

@@ -43,7 +43,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     """Write ``manifest.json`` and beside it ``headline.json`` and ``settings.json``.
 
     Args:
-        plan: Of the scale.
+        plan: Plan of the scale.
         scale: Its name, or that of its complete form.
         left: Files in which jobs left their seconds.
         out: The manifest. If it exists already, checksums of files that are not here any more are taken from it: who
@@ -90,7 +90,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
 
 
 def checksums(paths: Iterable[Path]) -> dict[Path, str | None]:
-    """SHA-256 of files, or of the names and contents in folders; None where nothing is.
+    """Compute SHA-256 of files, or of the names and contents in folders; None where nothing is.
 
     Each file is read once, as long as its size and time stay: ``CHECKSUMS`` keeps what was found.
     """
@@ -126,19 +126,19 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _in_project(path: Path, config: Path) -> Path:
-    """A file by its place in the project, since a manifest holds no path of the machine on which Snakemake worked."""
+    """Return a file by its place in the project, since a manifest holds no path of the machine that made it."""
     root = config.parent
     return path.relative_to(root) if root.is_absolute() and path.is_relative_to(root) else path
 
 
 def _here(path: Path, config: Path) -> Path:
-    """A file of a manifest: where we are, or in the project."""
+    """Find a file of a manifest: where we are, or in the project."""
     other = config.parent / path
     return other if other.exists() and not path.exists() else path
 
 
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Sentences on what here is not as a manifest says: settings, and files.
+    """Word what differs here from a manifest: settings, and files.
 
     Downloads, captions, and values per image, query or pair, count only where they are.
     """
@@ -160,7 +160,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
 
 
 def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a manifest, with those that this program has learnt since then: they were their defaults there."""
+    """Complete the settings of a manifest: those that were added since then had their defaults there."""
     found = {key: field.get_default(call_default_factory=True) for key, field in Scale.model_fields.items()}
     for key, value in settings.items():
         nested = found.get(key)
@@ -169,12 +169,12 @@ def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
-    """Everything that a scale says, defaults included, but for where a machine has its mirror."""
+    """Return everything that a scale says, defaults included, but for where a machine has its mirror."""
     return scale.model_dump(mode="json", exclude={"mirror"})
 
 
 def revision(folder: Path) -> dict[str, Any]:
-    """The revision of git that a folder is of, and which files of it were changed; null where there is no git."""
+    """Return the revision of git of a folder, and which of its files were changed; null where there is no git."""
 
     def said(*arguments: str) -> str | None:
         try:
@@ -192,7 +192,7 @@ def revision(folder: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, of this package and of what it is installed with."""
+    """Return the versions of Python, of this package and of what it is installed with."""
     needed = {Requirement(line).name for line in importlib.metadata.requires("fivesentences") or []}
     found = {"python": platform.python_version()}
     for name in ("fivesentences", *needed):
@@ -204,14 +204,14 @@ def versions() -> dict[str, str]:
 
 
 def seeds_of(plan: Plan, scale: str) -> dict[str, list[int]]:
-    """The seeds of each kind of run, by the name of the run without its seed."""
+    """Return the seeds of each kind of run, by the name of the run without its seed."""
     seeds = {name: plan.all_runs[name].seed for name in plan.trained_at(scale)}
     seeds |= {name: run.seed for name, run in plan.subspaces.runs.items()}
     return {kind: sorted(seeds[name] for name in names) for kind, names in grouped(seeds, kind_of).items()}
 
 
 def _weights(plan: Plan, scale: str) -> dict[str, Any]:
-    """Which weights made the features that runs read, of those that say so."""
+    """Name the weights that made the features of runs, where features say so."""
     specs = [plan.all_runs[name] for name in plan.trained_at(scale)]
     paths = sorted({plan.places.source_of_features(spec.dataset, spec.features) for spec in specs})
     sources = {str(path): read_source(path) or {} for path in paths}
@@ -223,7 +223,7 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
 
 
 def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
-    """What the notes beside the phi matrices of test splits say, by file."""
+    """Read the notes beside the phi matrices of test splits, by file."""
     datasets = sorted({run.dataset for run in plan.all_runs.values()})
     files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis]
     notes = {str(path): read_phi_note(path) for path in files if path.is_file()}

@@ -29,8 +29,8 @@ from fivesentences.paper.claims.verdicts import (
 )
 from fivesentences.paper.numbers.results import Measure, Results, kind_of
 from fivesentences.paper.text.names import unique
-from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.plan.plan import Plan
+from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.study.claims import (
     AnyTest,
     Claim,
@@ -60,11 +60,11 @@ class Numbers:
     """Measured numbers behind the verdicts.
 
     Attributes:
-        per_image: What each test image contributes to sums of recall and scores, by run.
+        per_image: Contributions of each test image to sums of recall and scores, by run.
         results: Every value of every run; None if the scale trains none.
         precisions: Average precisions of test documents.
         judged: Judged pairs by the name of the judge.
-        found: What it takes to find the right ones, by the name of the judge.
+        found: Pairs searched until the right ones are found, by the name of the judge.
     """
 
     per_image: Mapping[str, pd.DataFrame]

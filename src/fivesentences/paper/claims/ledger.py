@@ -47,11 +47,9 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     page = Site("Kept results", tuple(pages)).render(
         "ledger.html",
         LEDGER.name,
-        scripts=["alpine"],
         scales=scales,
         titles={paper.name: paper.study.paper for paper in papers},
         rows=rows,
-        decided=DECIDED,
         short=SHORT,
     )
     frame = pd.DataFrame([row | {scale: row[scale]["verdict"] for scale in names} for row in rows])

@@ -55,13 +55,13 @@ class Effect:
 
     Attributes:
         value: The estimate.
-        over: What the interval is over.
+        over: Samples that the interval is over.
         seeds: How many; 0 if no training is in it.
         queries: Test images, judged images or settings; 0 if they are not in the interval.
         low: Lower end of the 95% interval; None if there is none.
         high: Upper end.
         standard_error: None if there is none.
-        degrees: Of freedom of the t distribution; None: normal.
+        degrees: Degrees of freedom of the t distribution; None: normal.
         detectable: The smallest true effect that would have been found with a power of 80%.
         bootstrap_low: Lower end of the bootstrap's interval over seeds and queries, beside the other.
         bootstrap_high: Upper end.
@@ -95,7 +95,7 @@ def outcome_of(effect: Effect, expect: Expect, smallest: float, level: float = 0
     """Return the outcome of a cell.
 
     Args:
-        effect: Of the cell.
+        effect: Effect of the cell.
         expect: ``more``: than ``level``. ``less``: than it. ``same``: not ``smallest`` away from it. ``not_less``: not
             ``smallest`` less than it.
         smallest: The smallest effect that counts, above 0.
@@ -207,7 +207,7 @@ def correlation_difference(
     Args:
         a: ``[pairs]`` values of one phi.
         b: Values of the other; None: zero is subtracted.
-        human: What people say.
+        human: Judgements of people.
         cluster: ``[pairs]`` the image of each.
     """
     places, count = np.unique(cluster, return_inverse=True)[1], len(np.unique(cluster))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, WIDTH, 
 from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
+from fivesentences.paper.text.run_notes import notes_on_seeds
+from fivesentences.paper.text.subspace_notes import EPOCHS, place_of
 from fivesentences.study.exhibits import CategoryMarginsFigure, SubspaceFigure
 from fivesentences.study.expand import SubspaceRow
 
@@ -50,14 +52,14 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
         "Each panel: the mean margin of triplets whose anchor and positive are of the panel’s category and whose "
         "negative is of the line’s category, at that epoch. Named: the largest and the smallest of the last epoch."
     )
-    how_to_read = [each, note_on_seeds(made, "Lines: mean", "One run")] if made else []
+    how_to_read = [each, *notes_on_seeds(made, attrgetter("label"), "Lines: mean")] if made else []
     notes = notes_of_subspaces(spec, context, how_to_read)
     names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
     return Drawing(data, notes, lambda canvas: _draw_margins(canvas, data, names))
 
 
 def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """A block per setting with a panel per category; below all, the legend."""
+    """Draw a block per setting with a panel per category, and the legend below."""
     looks = {name: look | {"linewidth": 1.0} for name, look in looks_of_categories(list(names)).items()}
     settings = [part for _, part in data.groupby("setting", sort=False)]
     grids = []
@@ -124,7 +126,7 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
 
 
 def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
-    """The margins between categories at the recorded epochs next to some shares of the training.
+    """Return the margins between categories at the recorded epochs nearest to some shares of the training.
 
     Args:
         frame: Margins of one run: columns epoch, anchor, negative, mean_margin, pairs.
@@ -138,7 +140,7 @@ def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
 def _published_margins(
     row: SubspaceRow, at: Sequence[float], margins: pd.DataFrame, published: Mapping[str, PublishedRow]
 ) -> list[pd.DataFrame]:
-    """The paper's margins of the last epoch, as ``margins`` has ours; none for other documents or another epoch."""
+    """Select the paper's margins of the last epoch, shaped as ours; none for other documents or another epoch."""
     lines = [
         ("published", margins["epoch"].max(), *name.split("-", 1), one.values["", "margin"])
         for name, one in published.items()

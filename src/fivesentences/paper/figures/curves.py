@@ -55,7 +55,7 @@ def curves_figure(spec: CurvesFigure, context: Context, frame: pd.DataFrame) -> 
 
 
 def _tidy(spec: CurvesFigure, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
-    """One line per point of a line.
+    """Make one row per point of a line.
 
     ``low`` and ``high`` are the ends of the 95% t interval over seeds, NaN with fewer than two of them;
     ``difference`` (to ``relative_to``) and its interval are over the seeds that both have.
@@ -82,7 +82,7 @@ def _tidy(spec: CurvesFigure, rows: Sequence[Row], results: Results, context: Co
 
 
 def _labels(spec: CurvesFigure, rows: Sequence[Row], study: Study) -> list[str]:
-    """What lines are called, beside the model, which has panels of its own: by what tells them apart, or the loss."""
+    """Name lines by what tells them apart, or by the loss; a model has panels of its own."""
     named = []
     for row in rows:
         count = row.captions_per_image
@@ -95,7 +95,7 @@ def _labels(spec: CurvesFigure, rows: Sequence[Row], study: Study) -> list[str]:
 
 
 def _how_to_read(spec: CurvesFigure, data: pd.DataFrame, study: Study) -> list[str]:
-    """Which epochs' weights were kept, where lines go over epochs, and what the second panel of a metric shows."""
+    """Say which epochs' weights were kept, if lines go over epochs, and what the second panel of a metric shows."""
     notes = []
     known = data.dropna(subset="kept_epoch").drop_duplicates(["label", "role", "model", "epochs"])
     if spec.over == "epochs" and not known.empty:
@@ -116,7 +116,7 @@ def _how_to_read(spec: CurvesFigure, data: pd.DataFrame, study: Study) -> list[s
 
 
 def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) -> None:
-    """A row of panels per model and metric: its values, and beside them the differences.
+    """Draw a row of panels per model and metric: its values, and beside them the differences.
 
     Without differences two metrics of a model stand beside each other.
     """
@@ -145,7 +145,7 @@ def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) 
 
 
 def _ticks(spec: CurvesFigure, data: pd.DataFrame, places: Sequence[float]) -> list[str]:
-    """What stands below the places: epochs, or percent with the epochs that runs of this fraction had."""
+    """Label the places: epochs, or percent with the epochs that runs of this fraction had."""
     if spec.over == "epochs":
         return [f"{place:g}" for place in places]
     epochs = data.groupby("fraction")["epochs"].unique()
@@ -154,7 +154,7 @@ def _ticks(spec: CurvesFigure, data: pd.DataFrame, places: Sequence[float]) -> l
 
 
 def looks_of_losses(spec: CurvesFigure, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Colour, marker and dashes of each line; the line that differences are taken to is dark."""
+    """Choose colour, marker and dashes of each line; the line that differences are taken to is dark."""
     losses = dict(data[["label", "loss"]].itertuples(index=False, name=None))
     free = [colour for colour in COLOURS if colour != DARK or spec.relative_to is None]
     looks = cycled([label for label, loss in losses.items() if loss != spec.relative_to], free)
@@ -183,7 +183,7 @@ def semantic_recall_figure(spec: SemanticRecallFigure, context: Context, frame: 
 def _semantic_tidy(
     spec: SemanticRecallFigure, rows: Sequence[Row], labels: Sequence[str], results: Results, phi: str
 ) -> pd.DataFrame:
-    """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
+    """Make one row per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
     measures = [
         Measure(f"SR@{spec.k}", direction, "released", "removed", 0, style, phi)
         for direction in ("i2t", "t2i")
@@ -206,7 +206,7 @@ def _semantic_tidy(
 
 
 def draw_semantic_recall(canvas: Figure, data: pd.DataFrame, study: Study) -> None:
-    """By dataset two rows (text to image as in the paper, and image to text), and two columns (recall, semantic)."""
+    """Draw two rows per dataset (text to image first) and two columns (recall, semantic recall)."""
     datasets = [part for _, part in data.groupby("role", sort=False)]
     # Labels stand below each other beside a panel, so many of them need a higher one.
     height = max(4.9, 0.42 * max(part["label"].nunique() for part in datasets) + 0.96)
@@ -227,7 +227,7 @@ def draw_semantic_recall(canvas: Figure, data: pd.DataFrame, study: Study) -> No
 
 
 def looks_of_models(data: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Colour, marker and dashes of each line in its order; no two lines look alike.
+    """Choose colour, marker and dashes of each line in its order; no two lines look alike.
 
     With several models, each has its colour and marker, and dashes tell its lines apart. With one model, each line has
     its own colour, and dashes once these are used up.

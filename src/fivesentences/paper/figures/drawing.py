@@ -47,7 +47,7 @@ def notes_of_runs(
     columns: Sequence[ColumnSpec] = (),
     shown: str = "Mean ± sample standard deviation",
 ) -> list[str]:
-    """Sentences below a figure of runs: what was measured, how it is read, and what is missing.
+    """Say below a figure of runs what was measured, how it is read, and what is missing.
 
     Args:
         spec: The figure.
@@ -55,7 +55,7 @@ def notes_of_runs(
         results: Values of its runs.
         how_to_read: Sentences of this kind of figure.
         columns: The metrics that are explained.
-        shown: What stands for the seeds of a row.
+        shown: Statistic that stands for the seeds of a row.
     """
     study, scale, rows = context.study, context.scale, context.rows(spec)
     made = [row for row in rows if row.left_out is None]
@@ -70,7 +70,7 @@ def notes_of_runs(
 
 
 def notes_of_subspaces(spec: FigureSpec, context: Context, how_to_read: Sequence[str]) -> list[str]:
-    """Sentences below a figure of category retrieval: how it is read, and which rows are left out."""
+    """Say below a figure of category retrieval how it is read, and which rows are left out."""
     left_out = notes_on_left_out(context.subspace_rows(spec), context.scale.scale, context.study)
     return [*how_to_read, *left_out, *spec.notes]
 

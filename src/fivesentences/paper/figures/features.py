@@ -34,7 +34,7 @@ BETWEEN, BEHIND_QUERY, HEADING, BELOW, SHEET_SIZE = 0.07, 0.2, 0.26, 0.17, 6.2  
 
 
 def _filenames(photographs: Photographs, records: Sequence[ImageFeatures]) -> list[str]:
-    """The photograph of each image, also where features name only an id.
+    """Find the photograph of each image, also where features name only an id.
 
     Raises:
         InputError: If one is not there, or several might be meant.
@@ -63,7 +63,7 @@ def boxes_drawing(
 
     Args:
         features: Open for reading; they have boxes.
-        rows: Which images.
+        rows: Rows of the images that are shown.
         photographs: Where they are.
         count: Boxes per image.
         classes: Names of the detector's classes, one per line.
@@ -135,7 +135,7 @@ def _draw_sheet(
 
 
 def _picture(filename: str, record: ImageFeatures, photographs: Photographs) -> tuple[Image, tuple[int, int]]:
-    """A photograph reduced for the page, and the width and height that its boxes are measured in."""
+    """Return a photograph reduced for the page, and the width and height that its boxes are measured in."""
     picture = photographs.decoded(filename)
     size = (record.width or picture.width, record.height or picture.height)
     if abs(picture.width / picture.height / (size[0] / size[1]) - 1) > STRETCHED:
@@ -168,11 +168,11 @@ def neighbours_drawing(
     count: int,
     among: Sequence[int] | None = None,
 ) -> Drawing:
-    """A contact sheet: images beside those with the most similar features, place 0 is the image itself.
+    """Collect a contact sheet: images beside those with the most similar features; place 0 is the image itself.
 
     Args:
         features: Open for reading.
-        rows: Which images.
+        rows: Rows of the images that are shown.
         photographs: Where they are.
         count: Neighbours per image.
         among: Rows of the images that may be neighbours; None: all.

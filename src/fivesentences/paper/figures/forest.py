@@ -105,7 +105,7 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
 
 
 def _label(label: str) -> str:
-    """A label in lines; one that is too long is broken before the minus sign first."""
+    """Break a label into lines, before the minus sign first."""
     if len(label) <= CHARACTERS:
         return label
     first, minus, second = label.partition(f" {MINUS} ")

@@ -58,7 +58,7 @@ def _sign(column: ColumnSpec) -> int:
 
 
 def _tidy(spec: FrontFigure, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
-    """One line per row and y: means over seeds, with the lowest and highest value."""
+    """Make one line per row and y: means over seeds, with the lowest and highest value."""
     study, scale = context.study, context.scale
     families, parts = _families({row.loss: row.spec for row in rows}), []
     columns = evaluated_columns(spec.y, scale) if evaluated_columns([spec.x], scale) else []
@@ -83,14 +83,14 @@ def _tidy(spec: FrontFigure, rows: Sequence[Row], results: Results, context: Con
 
 
 def undominated(points: np.ndarray) -> np.ndarray:
-    """Whether no other point is at least as good in both and better in one: ``[points, 2]``, larger is better."""
+    """Tell which ``[points, 2]`` no other point beats: at least as good in both and better in one; larger is better."""
     no_worse = np.all(points[None] >= points[:, None], axis=2)  # [points, others]
     better = np.any(points[None] > points[:, None], axis=2)
     return np.asarray(~np.any(no_worse & better, axis=1))
 
 
 def _families(losses: Mapping[str, LossSpec]) -> dict[str, dict[str, Any]]:
-    """What a loss's family is called, its variant and weight, and the loss without its term, if it is there.
+    """Name a loss's family, its variant and weight, and the loss without its term, if it is there.
 
     All are NaN for a loss that has no term with a weight.
     """
@@ -113,7 +113,7 @@ def _families(losses: Mapping[str, LossSpec]) -> dict[str, dict[str, Any]]:
 
 
 def _draw(canvas: Figure, study: Study, data: pd.DataFrame, signs: Mapping[str, int]) -> None:
-    """Two panels per row, and the legend below."""
+    """Draw two panels per row, and the legend below."""
     shown = [panel for _, panel in data.groupby(["role", "model", "y_metric"], sort=False)]
     looks, telling = _looks(data), [name for name in ("dataset", "model") if data[name].nunique() > 1]
     found = panels(canvas, len(shown), min(2, len(shown)), 3.3)
@@ -135,7 +135,7 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame, signs: Mapping[str, 
 
 
 def _looks(data: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Colour, marker, face and size of each loss's mark."""
+    """Choose colour, marker, face and size of each loss's mark."""
     families, variants = (unique(data[name].dropna()) for name in ("family", "variant"))
     weights = sorted(data["weight"].dropna().unique())
     looks: dict[str, dict[str, Any]] = {}
@@ -153,7 +153,7 @@ def _looks(data: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """The marks with their ranges, and lines that join those of a family and variant by their weight."""
+    """Draw the marks with their ranges, and lines that join those of a family and variant by their weight."""
     of_loss = points.set_index("loss")
     for line in points.to_dict("records"):
         bars: dict[str, Any] = {"color": looks[line["loss"]]["color"], "linewidth": 0.6, "alpha": 0.55, "zorder": 2}
@@ -172,7 +172,7 @@ def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[s
 
 
 def _draw_front(panel: Any, front: pd.DataFrame, x_sign: int, y_sign: int) -> None:
-    """The border of what some mean reaches, as far as the panel goes."""
+    """Draw the border of what some mean reaches, as far as the panel goes."""
     across, down = panel.get_xlim(), panel.get_ylim()
     points = sorted(zip(front["x"] * x_sign, front["y"] * y_sign, strict=True))
     xs = [min(np.multiply(across, x_sign)), *(x for x, _ in points), points[-1][0]]
@@ -183,7 +183,7 @@ def _draw_front(panel: Any, front: pd.DataFrame, x_sign: int, y_sign: int) -> No
 
 
 def _draw_legend(canvas: Figure, data: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """What colours, forms and the stepped line mean."""
+    """Explain colours, forms and the stepped line."""
     samples: dict[str, dict[str, Any]] = {}
     size = {"markersize": 4.5, "linewidth": 0.7}
     families = data.dropna(subset="weight")

@@ -45,14 +45,14 @@ def hubness_figure(spec: HubnessFigure, context: Context, numbers: Sequence[Path
 
 
 def _tidy(rows: Sequence[Row], evaluated: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """One line per point: the percentage of the gallery that is the nearest item of at least so many queries.
+    """Make one row per point: the percentage of the gallery that is the nearest item of at least so many queries.
 
     ``percent`` is the mean and ``spread`` the sample standard deviation over seeds; ``by_chance`` is the percentage if
     every query drew its nearest item at random.
 
     Args:
         rows: The rows of the figure.
-        evaluated: What was stored about each run.
+        evaluated: Stored evaluation of each run.
 
     Raises:
         InputError: If a run was not evaluated by an inference method.
@@ -92,7 +92,7 @@ def _by_chance(histogram: np.ndarray, longest: int) -> np.ndarray:
 
 
 def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
-    """Two rows (caption queries, as in the paper, and image queries) by a column for each model and loss."""
+    """Draw two rows (caption queries, as in the paper, and image queries) and a column for each model and loss."""
     settings = list(dict.fromkeys(data[list(SETTING)].itertuples(index=False, name=None)))
     titles = labels_of_settings([dict(zip(SETTING, setting, strict=True)) for setting in settings], study)
     methods = unique(data["inference"])

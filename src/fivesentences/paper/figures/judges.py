@@ -93,7 +93,7 @@ def agreement_figure(spec: AgreementFigure, context: Context, numbers: Sequence[
 
 
 def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What is drawn: one line per judge, phi, bin of the judge's score and kind of pair (own or other images).
+    """Make one line per judge, phi, bin of the judge's score and kind of pair (own or other images).
 
     Args:
         spec: The figure.
@@ -125,7 +125,7 @@ def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFr
 def _draw_agreement(
     spec: AgreementFigure, canvas: Figure, context: Context, data: pd.DataFrame, agreements: Sequence[Any]
 ) -> None:
-    """Three panels per line, one judge below the other."""
+    """Draw three panels per line, one judge below the other."""
     judges, phis = context.scale.judges, [phi for phi in spec.phis if context.scale.shows(phi)]
     names = [context.study.label_of(judge.judge) for judge in judges]
     heights = [0.5 + 1.95 * -(-len(phis) // 3)] * len(judges)
@@ -192,7 +192,7 @@ def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers
 
 
 def _steps(pairs: pd.DataFrame) -> pd.DataFrame:
-    """How many right pairs are among the first so many: of each order one line per number of pairs searched."""
+    """Count the right pairs among the first so many: of each order one line per number of pairs searched."""
     lines = []
     for order, line in pairs.groupby("order", sort=False):
         found = line.value_counts("searched", sort=False).sort_index().cumsum().rename("found").reset_index()
@@ -202,7 +202,7 @@ def _steps(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _printed(steps: pd.DataFrame, printed: Mapping[str, PublishedRow]) -> pd.DataFrame:
-    """The paper's points for the judge of some steps."""
+    """Return the paper's points for the judge of some steps."""
     about = steps[[*ABOUT, "positives"]].iloc[0].to_dict() | {"published": True}
     lines = [
         about | {"order": row.method, "found": row.values["", "found"], "searched": row.values["", "searched"]}
@@ -213,14 +213,14 @@ def _printed(steps: pd.DataFrame, printed: Mapping[str, PublishedRow]) -> pd.Dat
 
 
 def _thinned(line: pd.DataFrame) -> pd.DataFrame:
-    """At most ``STEPS`` steps of an order: of each stretch of the axis the last, so that every one is measured."""
+    """Keep at most ``STEPS`` steps of an order: the last of each stretch of the axis, so that every one is measured."""
     ends = np.geomspace(1, line["pairs"].iloc[0], STEPS)
     places = np.searchsorted(line["searched"].to_numpy(), ends, side="right") - 1
     return line.iloc[np.unique(places[places >= 0])]
 
 
 def _on_positives(steps: pd.DataFrame, points: pd.DataFrame, study: Study) -> list[str]:
-    """How many right pairs there are; what it takes to find half of them; what is found where the paper has a point."""
+    """Count the right pairs, say what it takes to find half of them, and what is found where the paper has a point."""
     first, lines = steps.iloc[0], {_in_words(str(order)): line for order, line in steps.groupby("order", sort=False)}
     half = [
         f"{line['searched'].iloc[np.searchsorted(line['found'], first['positives'] / 2)]:,} by {order}"
@@ -246,7 +246,7 @@ def _in_words(order: str) -> str:
 
 
 def _draw_positives(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
-    """One panel per judge, below each other, and the legend."""
+    """Draw one panel per judge, below each other, and the legend."""
     orders = data.loc[~data["published"].astype(bool), "order"].unique()
     looks = {
         order: {"color": COLOURS[index % 7], "linestyle": DASHES[index % 7], "linewidth": 1.3}

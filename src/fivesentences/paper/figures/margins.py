@@ -95,7 +95,7 @@ def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Mar
 
 
 def _range(numbers: Numbers) -> tuple[float, float]:
-    """Where nearly all margins are: a few outliers would make the others narrow."""
+    """Find where nearly all margins are: a few outliers would make the others narrow."""
     edges, counts = numbers["margin"]["edges"], np.array(numbers["margin"]["counts"])
     low, high = np.searchsorted(np.cumsum(counts) / counts.sum(), (0.001, 0.999))
     return edges[low], edges[min(high + 1, len(counts))]

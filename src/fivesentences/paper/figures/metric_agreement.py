@@ -42,7 +42,7 @@ def metric_agreement_figure(spec: MetricAgreementFigure, context: Context, numbe
 
 
 def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunSpec], results: Results) -> pd.DataFrame:
-    """One line per pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
+    """Make one row per pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
 
     ``spearman`` and ``kendall_b`` are over single runs. ``settings`` (all that a run consists of but its seed) are
     ranked by their mean over seeds: of ``pairs`` of them, ``swapped`` have one order by the first metric and the
@@ -78,7 +78,7 @@ def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunS
 
 
 def _groups(runs: Iterable[RunSpec], epochs: int | None) -> dict[tuple[str, float | None], list[RunSpec]]:
-    """All runs on each dataset, and those of each fraction, where there are enough.
+    """Group all runs on each dataset, and those of each fraction, where there are enough.
 
     Runs of rows that name other epochs are left out: some are too short to be anything but the beginning of a run.
     """
@@ -98,7 +98,7 @@ def _correlations(first: pd.Series, second: pd.Series) -> tuple[float, float]:
 
 
 def _between_seeds(values: pd.DataFrame) -> tuple[float, float]:
-    """A metric with itself: ``[settings, seeds]``, mean over pairs of seeds, over the settings that have both."""
+    """Correlate a metric ``[settings, seeds]`` with itself: mean over pairs of seeds, over the settings with both."""
     both = (values[list(pair)].dropna() for pair in itertools.combinations(values.columns, 2))
     found = [_correlations(pair.iloc[:, 0], pair.iloc[:, 1]) for pair in both]
     known = [pair for pair in found if not np.isnan(pair[0])]
@@ -106,7 +106,7 @@ def _between_seeds(values: pd.DataFrame) -> tuple[float, float]:
 
 
 def _label(column: ColumnSpec, context: Context) -> str:
-    """A metric as a reader knows it, such as ``Nsum, own removed``; its phi is named where it is not the main one."""
+    """Name a metric for a reader, such as ``Nsum, own removed``; its phi is named where it is not the main one."""
     details = []
     if column.phi not in (None, context.scale.evaluation_phi):
         details.append(phi_label(context.study, str(column.phi)))
@@ -118,7 +118,7 @@ def _label(column: ColumnSpec, context: Context) -> str:
 
 
 def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFrame) -> list[str]:
-    """How the picture is read, how often recall and the other metrics disagree, and what is missing."""
+    """Say how the picture is read, how often recall and the other metrics disagree, and what is missing."""
     study, scale, groups = context.study, context.scale, _shown_groups(data)
     notes = [
         "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
@@ -167,7 +167,7 @@ def _fraction_in_words(fraction: float) -> str:
 
 
 def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
-    """A matrix for each group that is drawn, side by side."""
+    """Draw a matrix for each group, side by side."""
     groups, labels = _shown_groups(data), unique([*data["first"], *data["second"]])
     found = panels(canvas, len(groups), min(2, len(groups)), 0.7 + min(0.34 * len(labels), 5.5 / min(2, len(groups))))
     for place, (panel, part) in enumerate(zip(found, groups, strict=True)):

@@ -110,7 +110,7 @@ def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _draw(canvas: Figure, context: Context, found: PhiStatistics) -> None:
-    """Two panels per line, one dataset below the other, the legend at the bottom."""
+    """Draw two panels per line, one dataset below the other, the legend at the bottom."""
     titles = [
         f"{context.study.label_of(one['dataset'])}, {one['split']} split: {one['captions']:,} captions, "
         f"{one['images']:,} images"
@@ -157,7 +157,7 @@ def _draw_histograms(panel: Any, numbers: dict[str, Any]) -> None:
 
 
 def _percent(share: float, _: object = None) -> str:
-    """A share in percent without an exponent, whatever its size; empty above 100%."""
+    """Format a share in percent without an exponent, whatever its size; empty above 100%."""
     return f"{100 * share:.12f}".rstrip("0").rstrip(".") + "%" if share <= 1 else ""
 
 
@@ -194,7 +194,7 @@ def _median_own(image: dict[str, Any], phi: str) -> float | None:
 
 
 def _draw_best(canvas: Figure, context: Context, found: PhiStatistics) -> None:
-    """One line per image: the photograph, its own captions, and a column for each phi."""
+    """Draw one line per image: the photograph, its own captions, and a column for each phi."""
     column = (WIDTH - PHOTOGRAPH - (len(found.phis) + 1) * GAP) / (len(found.phis) + 1)
     rows, heights = [], []
     for dataset, image in ((one["dataset"], image) for one in found.datasets for image in one["chosen"]):
@@ -220,7 +220,7 @@ def _draw_best(canvas: Figure, context: Context, found: PhiStatistics) -> None:
 
 
 def _cells(image: dict[str, Any], phis: Sequence[str], width: int) -> list[list[Entry]]:
-    """The cells of a line, each of entries below one another."""
+    """Make the cells of a line, each of entries below one another."""
     cells: list[list[Entry]] = [[("", wrapped(caption, width, 5), SOFT, "", "black") for caption in image["captions"]]]
     for phi in phis:
         typical = _median_own(image, phi)

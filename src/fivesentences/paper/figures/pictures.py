@@ -29,7 +29,7 @@ def text_at(canvas: Figure, left: float, top: float, text: str, **how: Any) -> N
 
 
 def rule_at(canvas: Figure, top: float) -> None:
-    """A thin line across the figure."""
+    """Draw a thin line across the figure."""
     height = 1 - top / canvas.get_size_inches()[1]
     canvas.add_artist(Line2D([0, 1], [height, height], color=RULE, linewidth=0.5))
 

@@ -75,7 +75,7 @@ def retrievals_figure(spec: RetrievalsFigure, context: Context, numbers: Sequenc
 
 
 def _how_to_read(found: Mapping[str, Any], study: Study) -> list[str]:
-    """How queries were chosen, how many there are, and what the numbers are."""
+    """Say how queries were chosen, how many there are, and what the numbers are."""
     k, phi = found["k"], phi_in_words(found["phi"])
     notes = [
         f"Queries of {study.label_of(found['dataset'])}/{found['split']} for which both models find the "
@@ -96,7 +96,7 @@ def _how_to_read(found: Mapping[str, Any], study: Study) -> list[str]:
 
 
 def _draw(canvas: Figure, found: Mapping[str, Any], photographs: Photographs | None) -> None:
-    """One block per query: the query at the left, and for each model a column with what it retrieves."""
+    """Draw one block per query: the query at the left, and for each model a column with what it retrieves."""
     lefts = [QUERY + GAP, QUERY + 2 * GAP + COLUMN]
     heights = [_height(query) for query in found["chosen"]]
     canvas.set_size_inches(WIDTH, HEADING + sum(heights))

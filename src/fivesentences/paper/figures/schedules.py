@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycle
 from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, grouped, listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
+from fivesentences.paper.text.run_notes import notes_on_seeds
+from fivesentences.paper.text.subspace_notes import EPOCHS, place_of
 from fivesentences.study.exhibits import ActivationFigure, MarginByEpochFigure, StartAndShareFigure
 from fivesentences.study.expand import SubspaceRow
 
@@ -115,7 +117,7 @@ def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers:
 
 
 def _schedule(row: SubspaceRow) -> str | None:
-    """What a row's schedule is called; None for a margin that stays fixed."""
+    """Name a row's schedule; None for a margin that stays fixed."""
     loss = row.spec.loss if isinstance(row.spec, TripletNetwork) else None
     if loss is None or loss.toward == "nothing":
         return None
@@ -130,13 +132,13 @@ def _on_margins(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     return [
         "Mean margin: over all pairs of training documents of different category, with the centroids that the epoch "
         "began with. α(t): the weight of what the schedule leads to at that epoch, on the same axis.",
-        note_on_seeds(made, "Lines: mean; bands: lowest to highest value", "One run of each method"),
+        *notes_on_seeds(made, attrgetter("label"), "Lines: mean; bands: lowest to highest value"),
         f"Mean margin in the first and the last epoch: {'; '.join(falls)}.",
     ]
 
 
 def _draw_margins(canvas: Figure, data: pd.DataFrame) -> None:
-    """A panel per setting, one below the other."""
+    """Draw a panel per setting, one below the other."""
     names, settings = unique(data[data["what"] == MARGIN]["line"]), unique(data["setting"])
     found = panels(canvas, len(settings), 1, max(2.9, 0.35 * data["line"].nunique() + 0.8))
     for panel, (setting, part) in zip(found, data.groupby("setting", sort=False), strict=True):
@@ -172,7 +174,7 @@ def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers:
 def _tidy(
     spec: StartAndShareFigure, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]
 ) -> pd.DataFrame:
-    """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
+    """Make one line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
     results, measure, where = SubspaceResults(numbers), (spec.metric, spec.direction), context.where(spec)
     lines: list[tuple[Any, ...]] = []
     for some in grouped(made, lambda row: (row.role, row.division, row.selection)).values():
@@ -190,7 +192,7 @@ def _tidy(
 
 
 def _place(row: SubspaceRow, where: str) -> tuple[str, str, float, float]:
-    """What line a row belongs to: ``curve`` or ``fixed margin``, its label, its start and its share of features."""
+    """Find the line of a row: ``curve`` or ``fixed margin``, its label, its start and its share of features."""
     spec = row.spec
     if not isinstance(spec, TripletNetwork) or spec.loss.toward == "constant" or spec.loss.always:
         raise InputError(
@@ -208,7 +210,7 @@ def _how_to_read(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     notes = [
         "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
         "features in the adaptive margin.",
-        note_on_seeds(made, shown, "One run of each method"),
+        *notes_on_seeds(made, attrgetter("label"), shown),
         f"Epoch whose weights are read: {chosen}.",
     ]
     if data["difference"].notna().any():
@@ -222,12 +224,12 @@ def _how_to_read(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
 
 
 def _fixed(data: pd.DataFrame) -> str:
-    """What the line is called that differences are taken to."""
+    """Name the line that differences are taken to."""
     return str(data[data["line"] == FIXED]["label"].iloc[0])
 
 
 def _draw(spec: StartAndShareFigure, canvas: Figure, data: pd.DataFrame) -> None:
-    """A row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
+    """Draw a row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
     parts = [part for _, part in data.groupby(["setting", "selection"], sort=False)]
     headings = [f"{part['setting'].iloc[0]}, {EPOCHS[part['selection'].iloc[0]]}" for part in parts]
     height = max(3.2, 0.2 * max(part["label"].nunique() for part in parts) + 1)

@@ -101,7 +101,7 @@ def read_published(path: Path | str, rows: Literal["rows", "columns"] = "rows", 
 
     Args:
         path: The CSV.
-        rows: What the published rows are in our table.
+        rows: Role of the published rows in our table: rows or columns.
         where: The table or figure that is compared, for messages.
 
     Raises:

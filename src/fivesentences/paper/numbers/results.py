@@ -194,7 +194,7 @@ def values_of_runs(tidy: pd.DataFrame, measures: Mapping[str, Mapping[str, Any]]
 
     Args:
         tidy: One row per value, see ``evaluation.tidy``.
-        measures: What each number is called, and the values of the tidy table that mean it.
+        measures: Name of each number, and the values of the tidy table that mean it.
 
     Returns:
         One row per run that has any of them, one column per measure; NaN where a run has no such value.

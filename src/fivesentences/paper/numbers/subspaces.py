@@ -35,7 +35,7 @@ class SubspaceResults:
 
         Args:
             run: Name of the run.
-            selection: Which epoch's weights.
+            selection: Epoch whose weights are read.
             measure: Metric and direction.
 
         Raises:

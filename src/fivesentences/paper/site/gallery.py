@@ -82,7 +82,7 @@ def write_gallery(
         site: The site of the scale.
         scale: The scale.
         study: Its study that has the gallery.
-        disagreements: What the evaluation found; see ``evaluation.disagreements``.
+        disagreements: File of the evaluation; see ``evaluation.disagreements``.
         photographs: Photographs of the dataset.
         folder: Folder of the site.
 
@@ -128,7 +128,7 @@ def worded_criteria(found: Mapping[str, Any], direction: str, labels: Sequence[s
     """Each criterion of a direction: ``name``, ``key`` (of a filter, equal in both directions), ``label`` and ``says``.
 
     Args:
-        found: What the evaluation found.
+        found: Content of the evaluation's file.
         direction: ``"i2t"`` or ``"t2i"``.
         labels: Labels of the models.
     """
@@ -190,7 +190,7 @@ def _bars(phi: Mapping[str, float], best_other: Mapping[str, float]) -> list[dic
 
 
 def notes_on(found: Mapping[str, Any], rows: Sequence[Row], study: Study) -> list[str]:
-    """How the page is to be read: what the numbers are, and of which runs."""
+    """Say how the page is to be read: what the numbers are, and of which runs."""
     k, phi = found["k"], phi_in_words(found["phis"][0])
     seeds = sorted({row.runs[0].seed for row in rows})
     models, fractions = ({getattr(row, part) for row in rows} for part in ("model", "fraction"))
@@ -213,7 +213,7 @@ def notes_on(found: Mapping[str, Any], rows: Sequence[Row], study: Study) -> lis
 def tidy(
     found: Mapping[str, Any], labels: Sequence[str], criteria: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> pd.DataFrame:
-    """One line per item that a model retrieves for a query that is shown."""
+    """Make one line per item that a model retrieves for a query that is shown."""
     lines = []
     for query in found["queries"]:
         keys = [criteria[query["direction"]][one["criterion"]]["key"] for one in query["chosen"]]

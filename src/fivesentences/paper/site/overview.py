@@ -49,7 +49,7 @@ def write_overview(
         corpora: Corpora that runs are trained on.
         trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
         claims: Claims that runs of the scale test, see ``claims.writing.read_claims``.
-        pictures: What the data look like.
+        pictures: Pictures of the data.
 
     Raises:
         InputError: If a picture is missing.
@@ -84,7 +84,7 @@ def _opening(folder: Path, figure: str) -> Picture:
 
 
 def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -> list[str]:
-    """What the scale consists of, in a sentence per subject."""
+    """Say what the scale consists of, in a sentence per subject."""
     said = []
     for corpus in corpora:
         parts = listed([f"{corpus.split(split).n_images:,} for {WORDS.get(split, split)}" for split in corpus.splits])
@@ -102,7 +102,7 @@ def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -
 
 
 def _notes_of(study: Study, scale: Scale, folder: Path) -> list[str]:
-    """The notes of all tables and figures of a study.
+    """Read the notes of all tables and figures of a study.
 
     Raises:
         InputError: If one has not been made.

@@ -22,7 +22,7 @@ class Picture:
         path: A PNG or JPEG file.
         title: Its heading.
         caption: One sentence or two.
-        notes: What else a reader should know.
+        notes: Further sentences for a reader.
         links: (label, address) of its other forms.
         name: Its anchor on a page; empty for none.
     """
@@ -51,7 +51,7 @@ def as_data_uri(path: Path) -> str:
 
 
 def read_examples(path: Path) -> Picture:
-    """The sheet as a picture for the page, from the ``.json`` beside it.
+    """Read the sheet as a picture for the page, from the ``.json`` beside it.
 
     Raises:
         InputError: If the file is missing.
@@ -63,7 +63,7 @@ def read_examples(path: Path) -> Picture:
 
 
 def read_features_sheet(path: Path) -> Picture:
-    """The picture for the page, from the ``.json`` beside it.
+    """Read the picture for the page, from the ``.json`` beside it.
 
     Raises:
         InputError: If the file is missing.

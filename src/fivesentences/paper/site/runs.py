@@ -45,19 +45,19 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
         found = numbers.pivot_table("value", keys, "direction", sort=False)[["mean", "i2t", "t2i"]].reset_index()
         runs["categories"] = found.rename(columns={"mean": "mAP", "i2t": "mAP i2t", "t2i": "mAP t2i"})
     tables = {part: _table(found, DECIMALS[part]) for part, found in runs.items()}
-    page = site.write(folder, "runs.html", HERE, scripts=["alpine"], tables=tables)
+    page = site.write(folder, "runs.html", HERE, tables=tables)
     with replacing(page.with_name("runs.csv")) as temporary:
         pd.concat(runs.values(), ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
     return page
 
 
 def anchor_of(kind: str) -> str:
-    """The fragment of a link to a setting, which is named like its runs without their seeds."""
+    """Return the fragment of a link to a setting, which is named like its runs without their seeds."""
     return quote(kind, safe="/=,+@:|")
 
 
 def _table(runs: pd.DataFrame, decimals: int) -> dict[str, Any]:
-    """Headings and rows of a table: a setting, which is named by everything that tells it apart, and its means.
+    """Make headings and rows of a table: a setting, named by everything that tells it apart, and its means.
 
     Each number is what it is sorted by, and its text.
     """

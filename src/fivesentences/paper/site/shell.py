@@ -29,7 +29,7 @@ class SitePage:
 
     Attributes:
         part: The heading below which navigation lists it, such as ``Papers``; empty for none.
-        label: What navigation calls it.
+        label: Name in the navigation.
         path: Where it is, from the folder of the site: ``five_sentences/index.html``.
     """
 
@@ -47,17 +47,17 @@ class Site:
 
     @classmethod
     def of(cls, planned: Mapping[str, Any]) -> Site:
-        """The site that a plan describes to the rules that write pages; see ``Plan.site``."""
+        """Return the site that a plan describes to the rules that write pages; see ``Plan.site``."""
         return cls(planned["title"], tuple(SitePage(**page) for page in planned["pages"]))
 
     def render(self, template: str, here: str, *, scripts: Sequence[str] = (), **values: Any) -> str:
-        """A page in its frame.
+        """Render a page in its frame.
 
         Args:
             template: Its template, which extends ``shell.html``.
             here: Its path in the site; links are relative to it (``to(path)`` in a template).
             scripts: Vendored libraries beside those of every page: ``alpine``.
-            values: What the template shows.
+            values: Values of the template.
         """
         found = environment()
         found.filters["in_few_lines"] = in_few_lines
@@ -79,7 +79,7 @@ class Site:
 
 @cache
 def vendored(name: str) -> Markup:
-    """The script of a vendored library, to stand in a page.
+    """Read the script of a vendored library, to stand in a page.
 
     Args:
         name: Its file without ``.min.js``: ``tocbot``, ``tablesort``, ``alpine``.
@@ -89,7 +89,7 @@ def vendored(name: str) -> Markup:
 
 
 def in_few_lines(notes: Iterable[str], lines: int = LINES) -> tuple[list[str], list[str]]:
-    """The notes of a table that a page shows, and those that it folds.
+    """Split the notes of a table into those that a page shows and those that it folds.
 
     The first notes are shown as long as they fit into a few lines; a longer one is folded, and shorter ones may follow.
     """

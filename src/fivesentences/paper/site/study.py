@@ -101,7 +101,7 @@ def shared_notes(notes_of: Mapping[str, Sequence[str]]) -> list[SharedNote]:
 
 
 def count_of(made: Sequence[Exhibit]) -> str:
-    """How many tables and figures there are: ``5 tables and 1 figure``."""
+    """Count tables and figures: ``5 tables and 1 figure``."""
     counts = {word: sum(isinstance(one, kind) for one in made) for word, kind in KINDS.items()}
     return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for word, count in counts.items() if count)
 
@@ -134,14 +134,14 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
 
 
 def _sense(difference: float | None, column: Column, digits: int) -> str:
-    """Whether a difference, rounded as shown, is for the better."""
+    """Tell whether a difference, rounded as shown, is for the better."""
     if difference is None or column.better == "neither" or round(difference, digits) == 0:
         return ""
     return "better" if (difference > 0) == (column.better == "higher") else "worse"
 
 
 def _on_published(tables: Sequence[Table]) -> str:
-    """What stands below our numbers, on a page where something does."""
+    """Explain what stands below our numbers, on a page where something does."""
     cells = [cell for table in tables for group in table.groups for row in group.rows for cell in row.cells]
     if all(cell.published is None for cell in cells):
         return ""

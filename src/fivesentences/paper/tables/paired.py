@@ -101,9 +101,9 @@ def _groups(
 
     Args:
         contrasts: All contrasts of the table.
-        found: Those that were measured.
+        found: Measured contrasts.
         keys_of: Columns of the CSV that all contrasts of a group share, and those of a contrast alone.
-        measures: Of each measure its name, its key in ``Measured.metrics`` and its columns of the CSV.
+        measures: For each measure its name, its key in ``Measured.metrics`` and its columns of the CSV.
         context: Where the table stands.
     """
     asks = any(contrast.question for contrast in contrasts)

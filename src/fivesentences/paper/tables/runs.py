@@ -17,10 +17,11 @@ from fivesentences.paper.text.labels import Part, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import grouped, unique
 from fivesentences.paper.text.run_notes import (
-    note_on_published_only,
+    galleries_of,
     notes_on_beside,
     notes_on_data,
     notes_on_missing,
+    notes_on_published_only,
     training_in_words,
 )
 from fivesentences.study.exhibits import AlsoPublished, RunTable, inferences_of
@@ -107,7 +108,7 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         notes += notes_on_metrics(spec.columns, setting, study, scale, made, results)
         notes += notes_on_inference(unique(row.inference for row in made))
         notes += notes_on_beside(made, setting, results, published)
-        notes += note_on_published_only(alone, setting)
+        notes += notes_on_published_only(alone, galleries_of(alone, setting))
         notes.append("Bold: the best mean of our rows within a group, as shown.")
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     csv = csv_of(KEYS, COMPARED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from fivesentences.errors import InputError
@@ -11,6 +12,7 @@ from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.tables.table import COMPARED, Cell, Column, Group, Table, TableRow, csv_of, mark_best
 from fivesentences.paper.text.names import DIRECTIONS, grouped
+from fivesentences.paper.text.run_notes import notes_on_seeds
 from fivesentences.paper.text.subspace_notes import (
     epoch_of,
     notes_on_divisions,
@@ -18,7 +20,6 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_left_out,
     notes_on_measures,
     notes_on_published,
-    notes_on_subspace_seeds,
     place_of,
 )
 from fivesentences.study.exhibits import SubspaceMeasure, SubspaceTable
@@ -88,7 +89,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
     if made:
         shown = [(row, found) for row in made if (found := beside(row)) is not None]
         notes += notes_on_divisions(made, results, study) + notes_on_inputs(made, study)
-        notes += notes_on_measures(spec.columns) + notes_on_subspace_seeds(made)
+        notes += notes_on_measures(spec.columns) + notes_on_seeds(made, attrgetter("label"))
         notes += notes_on_published(shown, alone, setting, study)
         notes.append("Bold: the best mean of our rows within a group, as shown.")
     notes += [*notes_on_left_out(rows, context.scale.scale, study), *spec.notes]

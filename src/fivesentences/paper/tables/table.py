@@ -32,7 +32,7 @@ class Column:
         headings: Uppermost first; the last one names the number. Neighbours share an upper heading that is the same.
         label: All headings in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``.
         keys: Its columns of the CSV.
-        better: Which values are better: ranks if lower; for some numbers neither.
+        better: Direction of better values: lower for ranks; for some numbers neither.
         decimals: Digits shown after the point; None: as in the whole table.
     """
 
@@ -81,7 +81,7 @@ class TableRow:
 
     Attributes:
         kind: Whether it is a row of ours, with published values beside it, or the paper's alone.
-        labels: What a reader sees in the stub, one text per column of the stub.
+        labels: Texts of the stub, one per column of the stub.
         keys: Its columns of the CSV.
         published_row: Name of the paper's row; empty where there is none.
         same_data: Whether the published values were measured on the same data.
@@ -205,8 +205,8 @@ class Table:
         return pd.DataFrame(lines, columns=[name for name, _ in self.csv])
 
     def write(self, path: Path | str) -> None:
-        """Store as JSON; ``Table.read`` returns an equal table."""
-        write_json(path, TypeAdapter(Table).dump_python(self, mode="json"))
+        """Store as JSON without values that are their defaults; ``Table.read`` returns an equal table."""
+        write_json(path, TypeAdapter(Table).dump_python(self, mode="json", exclude_defaults=True), indent=None)
 
     @classmethod
     def read(cls, path: Path | str) -> Table:

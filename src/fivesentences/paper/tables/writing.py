@@ -242,7 +242,7 @@ def _figure(folder: Path, stem: str) -> Iterator[str]:
 
 
 def read_texts(path: Path) -> tuple[str, str, list[str]]:
-    """Title, caption and notes of a written figure, from its .json.
+    """Read title, caption and notes of a written figure from its .json.
 
     Raises:
         InputError: If the file is missing or holds something else.

@@ -135,8 +135,8 @@ def notes_on_statistics(contrasts: Contrasts[AnyContrast], units: str) -> list[s
     """Explain the columns of a table of differences; nothing if every contrast has a single seed.
 
     Args:
-        contrasts: What was measured.
-        units: What is drawn beside seeds, such as ``test images``.
+        contrasts: Measured contrasts.
+        units: Units that are drawn beside seeds, such as ``test images``.
     """
     if all(len(one.contrast.seeds) == 1 for one in contrasts.of):
         return []

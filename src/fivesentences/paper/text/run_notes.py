@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from fivesentences.config.scales import Scale
@@ -17,7 +17,6 @@ from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
-Seeds = tuple[int, ...]
 AnyRow = TypeVar("AnyRow", Row, SubspaceRow)
 
 
@@ -30,7 +29,7 @@ def notes_on_data(
         study: The study of the table or figure.
         rows: Its rows.
         results: Numbers of their runs.
-        shown: What it shows of several seeds.
+        shown: Statistic shown of several seeds.
     """
     made = [row for row in rows if row.left_out is None]
     if not made:
@@ -59,14 +58,31 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    for seeds, where in _seeds_of(made, study).items():
-        named = ", ".join(map(str, seeds))
-        notes.append(
-            f"{shown} over {len(seeds)} seeds ({named}){where}."
-            if len(seeds) > 1
-            else f"One seed ({named}){where}, so no spread is known."
-        )
+    notes += notes_on_seeds(made, _part_in_words, shown)
     return [*notes, f"{capitalised(results.gallery(made[0].runs[0].name).tie_rule)}."]
+
+
+def notes_on_seeds(
+    rows: Sequence[AnyRow], words: Callable[[AnyRow], str], shown: str = "Mean ± sample standard deviation"
+) -> list[str]:
+    """Say which seeds stand behind rows; if they differ, for which rows, or for how many if words do not tell them.
+
+    Args:
+        rows: Rows with runs.
+        words: Words that tell rows with different seeds apart.
+        shown: Statistic shown of several seeds.
+    """
+    rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
+    names = {seeds: unique(map(words, some)) for seeds, some in rows_with.items()}
+    tells = len({name for some in names.values() for name in some}) == sum(map(len, names.values()))
+    notes = []
+    for seeds, some in rows_with.items():
+        few = tells and len(names[seeds]) <= FEW
+        where = f" for {listed(names[seeds])}" if few else f" in {len(some)} of {len(rows)} rows"
+        named = f"({', '.join(map(str, seeds))}){where if len(rows_with) > 1 else ''}"
+        several = f"{shown} over {len(seeds)} seeds {named}."
+        notes.append(several if len(seeds) > 1 else f"One seed {named}, so no spread is known.")
+    return notes
 
 
 def _features_of(rows: Sequence[Row], study: Study) -> str:
@@ -94,37 +110,42 @@ def notes_on_beside(
         published: The published table.
     """
     beside = [(row, differing_settings(row, setting, results)) for row in rows if row.published is not None]
-    differs = unique(part for _, parts in beside for part in parts)
     notes = []
     for unlike in (True, False):
         if some := [row for row, parts in beside if bool(parts) == unlike]:
             galleries = ", ".join(unique(published[str(row.published)].gallery for row in some))
             features = _published_features(setting, [(row.role, row.features) for row in some])
             theirs = galleries + (f" with {features}" if features else "")
-            end = ", as here; differences are ours minus published."
-            if unlike:
-                end = f". Not comparable: other {listed(differs)}, so no difference is shown."
-            notes.append(f"Published: {theirs}{end}")
+            differs = listed(unique(part for _, parts in beside for part in parts)) if unlike else ""
+            notes.append(note_on_published(theirs, differs))
     return notes
 
 
-def note_on_published_only(rows: Sequence[PublishedRow], setting: PublishedSetting | None) -> list[str]:
-    """Name the published rows that stand in a table without a row of ours."""
-    if not rows:
-        return []
-    galleries = ", ".join(unique(row.gallery for row in rows))
-    features = _published_features(setting, [(row.role, None) for row in rows])
-    theirs, labels = galleries + (f", {features}" if features else ""), unique(row.label for row in rows)
+def note_on_published(theirs: str, differs: str) -> str:
+    """Say what published values were measured on, and in what it differs from ours, if in anything."""
+    same = ", as here; differences are ours minus published."
+    return f"Published: {theirs}" + (
+        f". Not comparable: other {differs}, so no difference is shown." if differs else same
+    )
+
+
+def notes_on_published_only(rows: Sequence[PublishedRow], on: str = "") -> list[str]:
+    """Name the published rows that stand in a table without a row of ours, and what they were measured on."""
+    labels = unique(row.label for row in rows)
     named = ", ".join(labels if len(labels) <= FEW else unique(row.method for row in rows))
-    return [
-        f"Rows marked “published” ({named}) are the paper’s ({theirs}) and have no row of ours here: for orientation, "
-        "not for comparison."
-    ]
+    about = f"the paper’s{f' ({on})' if on else ''} and have no row of ours here: for orientation, not for comparison."
+    return [f"Rows marked “published” ({named}) are {about}"] if rows else []
 
 
-def _published_features(setting: PublishedSetting | None, read: Iterable[tuple[str, str | None]]) -> str:
+def galleries_of(rows: Sequence[PublishedRow], setting: PublishedSetting | None) -> str:
+    """Name the galleries of published rows and the features that their models read."""
+    features = _published_features(setting, [(row.role, None) for row in rows])
+    return ", ".join([*unique(row.gallery for row in rows), *([features] if features else [])])
+
+
+def _published_features(setting: PublishedSetting | None, read: Sequence[tuple[str, str | None]]) -> str:
     """Name the features that the paper's models read, for some (role, features of the row)."""
-    return listed(unique(str(setting.features_of(*one)) for one in read)) + " features" if setting else ""
+    return listed(unique(str(setting.features_of(*one)) for one in read)) + " features" if setting and read else ""
 
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
@@ -153,21 +174,14 @@ def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: str, study: Study
 
 
 def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
-    """Name the rows that only the target `complete` makes: by model and part of the training captions."""
+    """Count the rows that only the target `complete` makes, by model."""
     wanted = [row for row in rows if row.left_out in (None, "cell")]
     left_out = [row for row in wanted if row.left_out == "cell"]
-    models = []
-    for model, of_model in grouped(left_out, lambda row: row.model).items():
-        parts_with: dict[str, list[str]] = {}
-        for part, some in grouped(of_model, _part_in_words).items():
-            count = sum(row.model == model and _part_in_words(row) == part for row in wanted)
-            losses = unique(loss_in_words(study, row.loss) for row in some)
-            named = "; ".join(losses) if len(losses) <= FEW else f"{len(losses)} of {count} rows"
-            parts_with.setdefault("every row" if len(losses) == count else named, []).append(part)
-        parts = [f"{losses} at {listed(parts)}" for losses, parts in parts_with.items()]
-        models.append(f"{study.label_of(model)}: {', '.join(parts)}")
+    counts = [
+        f"{study.label_of(model)}: {len(some)}" for model, some in grouped(left_out, lambda row: row.model).items()
+    ]
     made = f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time"
-    return [f"{made}; the target “complete” makes the others too ({' · '.join(models)})."] if models else []
+    return [f"{made}; the target “complete” makes the others too ({', '.join(counts)})."] if counts else []
 
 
 def training_in_words(epochs: int | None) -> list[str]:
@@ -182,32 +196,3 @@ def _part_in_words(row: Row) -> str:
         captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
         part = captions if row.fraction == 1 else f"{part} with {captions}"
     return ", ".join([part, *training_in_words(row.epochs)])
-
-
-def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
-    """Say which rows were trained with which seeds: by training fraction if that tells, or by model and fraction.
-
-    All other rows, where rows are called so, are the last ones.
-    """
-    rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
-    if len(rows_with) < 2:
-        return dict.fromkeys(rows_with, "")
-
-    def told_apart(words: Callable[[Row], str]) -> tuple[dict[Seeds, list[str]], bool]:
-        """Word the rows of each set of seeds, and tell whether no word stands for two sets."""
-        names = {seeds: unique(map(words, some)) for seeds, some in rows_with.items()}
-        return names, len({name for some in names.values() for name in some}) == sum(map(len, names.values()))
-
-    names, tells = told_apart(_part_in_words)
-    if tells:
-        return {seeds: f" at {listed(parts)}" for seeds, parts in names.items()}
-    most = max(rows_with, key=lambda seeds: len(rows_with[seeds]))
-    names, tells = told_apart(lambda row: study.label_of(row.model))
-    others = None if tells and len(names[most]) < FEW else most
-    if not tells:
-        names, tells = told_apart(lambda row: f"{study.label_of(row.model)} at {_part_in_words(row)}")
-    if not tells:
-        order = sorted(rows_with, key=lambda seeds: len(seeds) == 1)
-        return {seeds: " where a spread is shown" if len(seeds) > 1 else " in the other rows" for seeds in order}
-    order = sorted(rows_with, key=lambda seeds: seeds == others)
-    return {seeds: " for all other rows" if seeds == others else f" for {listed(names[seeds])}" for seeds in order}

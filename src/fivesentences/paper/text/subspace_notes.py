@@ -9,7 +9,7 @@ from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, unique
 from fivesentences.paper.text.numbers import number
-from fivesentences.paper.text.run_notes import FEW, notes_on_roles
+from fivesentences.paper.text.run_notes import note_on_published, notes_on_published_only, notes_on_roles
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
 from fivesentences.study.expand import SubspaceRow
 from fivesentences.study.study import Study
@@ -73,39 +73,6 @@ def notes_on_measures(measures: Sequence[SubspaceMeasure]) -> list[str]:
     ]
 
 
-def notes_on_subspace_seeds(rows: Sequence[SubspaceRow]) -> list[str]:
-    """Say which seeds stand behind the means."""
-    rows_with = grouped(rows, lambda row: tuple(run.seed for run in row.runs))
-    most = max(rows_with, key=lambda seeds: len(rows_with[seeds]))
-    notes = []
-    for seeds, some in rows_with.items():
-        names, named = unique(row.label for row in some), ", ".join(map(str, seeds))
-        where = f": {', '.join(names)}" if len(names) <= FEW else f": {len(names)} methods"
-        where = "" if len(rows_with) == 1 else ": all other rows" if seeds == most else where
-        notes.append(
-            f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
-            if len(seeds) > 1
-            else f"One seed ({named}), so no spread is known{where}."
-        )
-    return notes
-
-
-def note_on_seeds(made: Sequence[SubspaceRow], shown: str, alone: str) -> str:
-    """Say which seeds stand behind what is shown.
-
-    Args:
-        made: Rows with runs.
-        shown: What is shown of several seeds, such as ``Lines: mean``.
-        alone: What one run is called, such as ``One run of each method``.
-    """
-    seeds = unique(run.seed for row in made for run in row.runs)
-    named = listed([str(seed) for seed in seeds])
-    if len(seeds) == 1:
-        return f"{alone} (seed {named}), so no spread is known."
-    same = all(len(row.runs) == len(seeds) for row in made)
-    return f"{shown} over {'' if same else 'up to '}{len(seeds)} seeds ({named})."
-
-
 def notes_on_published(
     beside: Sequence[tuple[SubspaceRow, PublishedRow]],
     alone: Sequence[PublishedRow],
@@ -125,16 +92,12 @@ def notes_on_published(
         same = setting is not None and setting.is_that_of(row.role, row.documents, row.division)
         features = setting.features_of(row.role) if setting is not None else ""
         theirs[same].append(published.dataset + (f" with {features}" if features else ""))
-    ends = {True: ", as here; differences are ours minus published."}
-    ends[False] = ". Not comparable: other data or features, so no difference is shown."
-    notes = [f"Published: {listed(unique(names))}{ends[same]}" for same, names in theirs.items() if names]
-    if alone:
-        labels = ", ".join(unique(row.label for row in alone))
-        notes.append(
-            f"Rows marked “published” ({labels}) are the paper’s and have no row of ours here: for orientation, not "
-            "for comparison."
-        )
-    return notes
+    notes = [
+        note_on_published(listed(unique(names)), "" if same else "data or features")
+        for same, names in theirs.items()
+        if names
+    ]
+    return notes + notes_on_published_only(alone)
 
 
 def notes_on_left_out(rows: Sequence[SubspaceRow], scale: str, study: Study) -> list[str]:
