@@ -198,7 +198,9 @@ def _table(sheet: Sheet) -> Table:
         table.add_column(Text(visible(name)), overflow="fold")
     previous = None
     for group, name in sheet.columns:
-        shown = f"{visible(group) if group != previous else ''}\n{name}" if any(g for g, _ in sheet.columns) else name
+        shown = visible(name)
+        if any(g for g, _ in sheet.columns):
+            shown = f"{visible(group) if group != previous else ''}\n{shown}"
         table.add_column(Text(shown), justify="right", no_wrap=True)
         previous = group
     for row in sheet.rows:
