@@ -80,7 +80,7 @@ def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
 @pytest.fixture(scope="session")
 def site(everything) -> Site:
     """The site of the tiny scale."""
-    return Site.of(everything.plan.site(everything.plan.scale.scale))
+    return Site.of(everything.plan.report.site(everything.plan.scale.scale))
 
 
 @pytest.fixture(scope="session")
