@@ -145,11 +145,11 @@ class CategoryScale(Strict):
     """Time that a scheduler should grant a job."""
 
     def makes(self, method: str) -> bool:
-        """Whether the scale makes runs of a method."""
+        """Tell whether the scale makes runs of a method."""
         return fits(method, self.methods)
 
     def seeds_of(self, method: str) -> list[int]:
-        """The seeds of a method's runs on a division."""
+        """Return the seeds of a method's runs."""
         applying = [other.seeds for other in self.other_seeds if fits(method, other.method)]
         return applying[-1] if applying else self.seeds
 

@@ -27,7 +27,7 @@ def nearby(path: Path | str) -> Path:
 
 
 def config_file(name: str, beside: Path) -> Path:
-    """A file of the configuration.
+    """Return a file of the configuration.
 
     Args:
         name: Such as ``studies/knn_margin.yaml`` or ``datasets.yaml``.
@@ -55,7 +55,7 @@ def claims_files(beside: Path) -> dict[str, Path]:
 
 
 def study_file(study: str, beside: Path, scale: str) -> Path:
-    """The file of a study that a scale names, looked for as in ``config_file``.
+    """Return the file of a study that a scale names, looked for as in ``config_file``.
 
     Args:
         study: Its name.

@@ -47,7 +47,7 @@ class Hyperparameters(Strict):
 
     @model_serializer(mode="wrap")
     def _without_usual_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without some settings where they are as usual, as settings were recorded before these were there."""
+        """Leave out some settings where they are as usual, as settings were recorded before these were there."""
         usual = {"vocabulary": None, "precision": "float32"}
         return {key: value for key, value in serialise(self).items() if key not in usual or value != usual[key]}
 

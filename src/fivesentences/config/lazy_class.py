@@ -8,14 +8,14 @@ from typing import Any
 
 
 def class_named(name: str) -> type[Any]:
-    """A class by its module and name, such as ``fivesentences.losses.hal:HAL``; its module is imported now."""
+    """Return a class by its module and name, such as ``fivesentences.losses.hal:HAL``; its module is imported now."""
     module, _, found = name.partition(":")
     kind: type[Any] = getattr(import_module(module), found)
     return kind
 
 
 def class_among(package: str, name: str, implementations: Iterable[str]) -> type[Any]:
-    """One of a package's classes, for the package's ``__getattr__``, so that only asking for a class imports it.
+    """Return one of a package's classes, for the package's ``__getattr__``, so that only asking for a class imports it.
 
     Args:
         package: For the error message.

@@ -205,7 +205,7 @@ class MetricName(NamedTuple):
 
 @cache
 def parse_metric(name: str) -> MetricName:
-    """The metric, cut-off and list of positives of which a number's name consists.
+    """Return the metric, cut-off and list of positives of which a number's name consists.
 
     Args:
         name: Such as "R@5", "mAP@R", "hubs max@5" or "CxC R@1"; with "k" for the cut-off, the metric at any cut-off.
@@ -220,7 +220,7 @@ def parse_metric(name: str) -> MetricName:
 
 
 def metric_of(name: str) -> Metric:
-    """The metric that a number's name belongs to, such as "R@5" to "R@k".
+    """Return the metric that a number's name belongs to, such as "R@5" to "R@k".
 
     Raises:
         InputError: If there is no such metric.
@@ -243,7 +243,7 @@ def _parsed(name: str) -> MetricName | None:
 
 
 def pattern_of(metrics: Iterable[Metric]) -> str:
-    """A regular expression that matches the names of these metrics at every cut-off, and nothing else."""
+    """Return a regular expression that matches the names of these metrics at every cut-off, and nothing else."""
     names = [re.escape(metric.name).replace("\\ ", " ").replace("@k", f"@{_CUTOFF.pattern}") for metric in metrics]
     return f"^({'|'.join(names)})$"
 
@@ -264,7 +264,7 @@ def metric_rows() -> list[list[str]]:
 
 
 def metrics_table() -> str:
-    """All metrics as a Markdown table."""
+    """Return all metrics as a Markdown table."""
     rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
     rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -23,7 +23,7 @@ _RECORDED = ("md5", "size")  # of an output, by DVC
 
 
 def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[Path, str]:
-    """The text of every pointer, by its path; what DVC has recorded in an existing one is kept.
+    """Return the text of every pointer, by its path; what DVC has recorded in an existing one is kept.
 
     A pointer starts again, without size and MD5, if the address or the version in the catalogue is another.
 
@@ -58,7 +58,7 @@ def write_pointers(texts: dict[Path, str]) -> list[Path]:
 
 
 def stale_pointers(texts: dict[Path, str]) -> list[Path]:
-    """Those that are missing, or say something else than the catalogue."""
+    """Return those that are missing, or say something else than the catalogue."""
     return [
         path
         for path, text in texts.items()

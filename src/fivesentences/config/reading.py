@@ -44,7 +44,7 @@ def read(kind: type[Block], path: Path | str) -> Block:
 
 
 def extended(content: Any, path: Path | str) -> Any:
-    """Plain data merged into that of the file which its key ``extends`` names.
+    """Merge plain data into that of the file which its key ``extends`` names.
 
     Mappings are merged key by key, anything else is replaced, a key with the value null is removed, and a list under
     ``<key>+`` is added to that of the key.
@@ -81,7 +81,7 @@ def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
 
 
 def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
-    """Mappings merged key by key; anything else is replaced, and a key with the value null is removed."""
+    """Merge mappings key by key; anything else is replaced, and a key with the value null is removed."""
     result = dict(base)
     for key, value in changes.items():
         if value is None:
@@ -114,7 +114,7 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistakes: list
 
 
 def _keys_as_written(mistake: Any, content: Any) -> list[str]:
-    """The keys as a person wrote them: pydantic inserts names of union branches and validators."""
+    """Return the keys as a person wrote them: pydantic inserts names of union branches and validators."""
     keys: list[str] = []
     for part in mistake["loc"]:
         inner = _entries(content)
@@ -126,13 +126,13 @@ def _keys_as_written(mistake: Any, content: Any) -> list[str]:
 
 
 def _entries(content: Any) -> dict[str, Any]:
-    """Entries of a mapping or list, by their keys as pydantic names them."""
+    """Return entries of a mapping or list, by their keys as pydantic names them."""
     pairs = content.items() if isinstance(content, dict) else enumerate(content if isinstance(content, list) else ())
     return {str(key): value for key, value in pairs}
 
 
 def _keys_beside(kind: type[BaseModel], keys: list[str]) -> set[str]:
-    """Names of the keys that may stand where the last of ``keys`` does."""
+    """Return names of the keys that may stand where the last of ``keys`` does."""
     blocks = [kind]
     for key in keys[:-1]:
         fields = [block.model_fields[key] for block in blocks if key in block.model_fields]

@@ -51,7 +51,7 @@ class CellSpec(Strict):
     """How many first captions of each training image, or all."""
 
     def matches(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None = None) -> bool:
-        """Whether a cell is one of them; its model may have several names."""
+        """Tell whether a cell is one of them; its model may have several names."""
         captions = captions_per_image or "all"
         return (
             (self.model is None or bool(models & set(as_list(self.model))))
@@ -70,7 +70,7 @@ CELL = tuple(CellSpec.model_fields)
 
 
 def _each_optional(block: type[Strict], apart: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a block with their ranges, each of which may be left out."""
+    """Return the fields of a block, each made optional."""
     return {
         name: (
             Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation,
@@ -103,7 +103,7 @@ class TrainingException(_CellWithHyperparameters):
     """Settings of the model besides its widths, such as `label_ratio`; folders are named by them."""
 
     def holds(self, cell: Cell, dataset: str, study: str) -> bool:
-        """Whether a study's runs of a cell on a dataset have these settings."""
+        """Tell whether a study's runs of a cell on a dataset have these settings."""
         return self.matches(*cell) and asked(dataset, self.dataset) and asked(study, self.study)
 
     @property
@@ -114,7 +114,7 @@ class TrainingException(_CellWithHyperparameters):
 
     @model_serializer(mode="wrap")
     def _set(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Only what it sets: a null would be a setting."""
+        """Return only what it sets: a null would be a setting."""
         return {key: value for key, value in serialise(self).items() if key in self.model_fields_set}
 
     @model_validator(mode="after")
@@ -130,11 +130,11 @@ class OtherSeeds(CellSpec):
     """Other seeds for some runs; of several that apply to a run, the last counts."""
 
     epochs: Epochs | list[Epochs] | None = None
-    """Of rows that name their epochs."""
+    """Epochs of rows that name them."""
     seeds: Seeds
 
     def applies(self, cell: Cell, epochs: int | None) -> bool:
-        """Whether a cell, of a row that names so many epochs, has these seeds."""
+        """Tell whether a cell, of a row that names so many epochs, has these seeds."""
         return asked(epochs, self.epochs) and self.matches(*cell)
 
     @model_validator(mode="after")
@@ -205,7 +205,7 @@ class SentenceEncoder(Strict):
 
 
 class LeaveOut(Strict):
-    """Parts of the studies that a scale leaves out, for want of time or means; tables say so."""
+    """What a scale leaves out to save time or data; tables note it."""
 
     losses: list[Name] = Field(default=[])
     fractions: list[Fraction] = Field(default=[])
@@ -273,7 +273,7 @@ class Scale(Strict):
         return complete.model_copy(update={"categories": self.categories.model_copy(update={"methods": None})})
 
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
-        """Whether the scale makes this row."""
+        """Tell whether the scale makes this row."""
         return self.keep is None or any(
             cells.matches(models, loss, fraction, captions_per_image) for cells in self.keep
         )
@@ -284,18 +284,18 @@ class Scale(Strict):
         return list(dict.fromkeys([self.evaluation_phi, *self.evaluation_phis]))
 
     def makes(self, study: str, name: str, shows_photographs: bool = False) -> bool:
-        """Whether the scale makes a table or figure of a study."""
+        """Tell whether the scale makes a table or figure of a study."""
         asked = self.only is None or name in self.only or f"{study}/{name}" in self.only
         return asked and (self.photographs or not shows_photographs)
 
     def shows(self, phi: str) -> bool:
-        """Whether tables of agreement and figures at the scale show a phi."""
+        """Tell whether tables of agreement and figures at the scale show a phi."""
         return phi not in self.leave_out.phis
 
     @model_validator(mode="before")
     @classmethod
     def _weights_of_networks(cls, given: Any) -> Any:
-        """Features with the weights of their network, so that one line changes those of all blocks."""
+        """Give features the weights of their network, so that one line changes those of all blocks."""
         chosen = given.get("weights") if isinstance(given, dict) else None
         if not isinstance(chosen, dict):
             return given  # nothing is chosen, or what the fields complain of
@@ -376,7 +376,7 @@ class Scale(Strict):
         return self.datasets[name]
 
     def _has_splits(self, dataset: str, said: str, why: str, needed: tuple[str, ...]) -> None:
-        """A split that is not read would be missed only after features have been extracted."""
+        """Refuse a missing split here; otherwise it would be missed only after features have been extracted."""
         splits = getattr(self._dataset(dataset, said), "splits", None)
         lacking = [split for split in needed if splits is not None and split not in splits]
         if lacking:

@@ -88,15 +88,15 @@ class Strict(BaseModel):
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list as it is, anything else as a list of one."""
+    """Return a list as it is, anything else as a list of one."""
     return list(value) if isinstance(value, list) else [value]
 
 
 def asked(value: Any, wanted: Any) -> bool:
-    """Whether a value is the one that is wanted, or one of a list of them; None: any is."""
+    """Tell whether a value is the one that is wanted, or one of a list of them; None: any is."""
     return wanted is None or value in as_list(wanted)
 
 
 def fits(name: str, patterns: str | list[str] | None) -> bool:
-    """Whether a name is among some names or fits a pattern among them, such as ``small_*``; None: any does."""
+    """Tell whether a name is among some names or fits a pattern among them, such as ``small_*``; None: any does."""
     return patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in as_list(patterns))

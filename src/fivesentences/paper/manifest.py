@@ -169,8 +169,8 @@ def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
-    """Return everything that a scale says, defaults included, but for where a machine has its mirror."""
-    return scale.model_dump(mode="json", exclude={"mirror"})
+    """Return everything that a scale says, defaults included."""
+    return scale.model_dump(mode="json")
 
 
 def revision(folder: Path) -> dict[str, Any]:

@@ -332,7 +332,7 @@ def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:
 def plan_of(
     scale: Scale, config: Path = Path("config"), catalogue: Catalogue | None = None, places: Places | None = None
 ) -> Plan:
-    """The plan of a scale, with the studies that it names.
+    """Return the plan of a scale, with the studies that it names.
 
     The workflow and ``fivesentences train`` both ask here, so that they find the same studies from any folder.
 

@@ -40,7 +40,7 @@ class Term:
     inference: Inference = "naive"
 
     def summed(self, phi: str) -> Summed | None:
-        """The column of values per image that holds it; None if there are none."""
+        """Return the column of values per image that holds it; None if there are none."""
         column = self.measure
         if self.inference != "naive" or column.formula != "released" or column.phi not in (None, phi):
             return None
@@ -78,7 +78,7 @@ class RunCell:
         return list(dict.fromkeys(run for term in self.terms for run in term.runs))
 
     def per_image(self, phi: str) -> list[Summed] | None:
-        """The column of each term's values per image; None if one has none, or the terms have other images."""
+        """Return the column of each term's values per image; None if one has none, or the terms have other images."""
         found = [column for term in self.terms if (column := term.summed(phi)) is not None]
         return found if len(found) == len(self.terms) and not self.other_images else None
 
@@ -123,7 +123,7 @@ class Candidate:
 
 
 def candidates_of(runs: Iterable[RunSpec], scale: Scale) -> list[Candidate]:
-    """The runs of a scale that claims may be tested by: found once, since a scale may have thousands."""
+    """Return the runs of a scale that claims may be tested by: found once, since a scale may have thousands."""
     found = []
     for run in runs:
         if run.epochs_named and run.training.epochs < BEGINNING:
@@ -148,7 +148,7 @@ def cells_of(
     inferences: Mapping[str, Sequence[str]],
     subspace_runs: Sequence[SubspaceRun],
 ) -> list[RunCell] | list[MethodCell]:
-    """Every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
+    """Return every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
     if isinstance(test, MethodsTest):
         return method_cells(test, study, subspace_runs, scale)
     return run_cells(test, study, scale, candidates, inferences) if isinstance(test, RunsTest | LevelTest) else []
@@ -161,7 +161,7 @@ def run_cells(
     candidates: Sequence[Candidate],
     inferences: Mapping[str, Sequence[str]],
 ) -> list[RunCell]:
-    """Every test of a claim that the runs allow.
+    """Return every test of a claim that the runs allow.
 
     Args:
         test: Test of the claim.
@@ -223,7 +223,7 @@ def _cell(
 
 
 def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], scale: Scale) -> list[MethodCell]:
-    """Every test of a claim on category retrieval that the runs allow."""
+    """Return every test of a claim on category retrieval that the runs allow."""
     roles = {} if scale.categories is None else scale.categories.roles
     # By documents and division, then by the folder of the method, then by seed.
     by_setting: dict[tuple[str, str], dict[str, dict[int, SubspaceRun]]] = {}
@@ -249,7 +249,7 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
 
 
 def _without_loss(run: RunSpec, **changes: Any) -> RunSpec:
-    """A run without its loss and seed, and with other changes."""
+    """Return a run without its loss and seed, and with other changes."""
     return run.model_copy(update={"loss": LossSpec(), "seed": 0, **changes})
 
 
@@ -298,7 +298,7 @@ def _is_read(term: Term, inferences: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _in_words(run: RunSpec) -> str:
-    """A setting for a reader: dataset, model, data and length of training."""
+    """Return a setting for a reader: dataset, model, data and length of training."""
     options = run.model.folder.removeprefix(run.model.name).strip(",")
     captions = "" if run.captions_per_image is None else f", {run.captions_per_image} caption(s) an image"
     features = f", {run.features.stem}" if run.features_named else ""
@@ -325,7 +325,7 @@ def _measure(column: ColumnSpec) -> str:
 
 
 def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
-    """Both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
+    """Return both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
     a, b = (study.label_of(name) for name in names)
     if test.b is not None:
         return f"{a} against {b}"

@@ -51,7 +51,7 @@ class Subspaces:
         return list(dict.fromkeys(self._job_of[run] for run in runs))
 
     def numbers_of(self, runs: Iterable[str], part: str = "") -> list[Path]:
-        """The numbers of these runs, or a part of them; see ``Places.subspace_numbers``."""
+        """Return the numbers of these runs, or a part of them; see ``Places.subspace_numbers``."""
         return [self.places.subspace_numbers(job, part) for job in self.jobs_of(runs)]
 
     def with_files(self, run: str) -> PlacedRun:

@@ -55,22 +55,22 @@ class Names:
 
     @property
     def entries(self) -> dict[str, str | dict[str, str]]:
-        """Those of ``ENTRIES`` that have an effect: of category retrieval only if a study has a row of it."""
+        """The ``ENTRIES`` that have an effect: of category retrieval only if a study has a row of it."""
         categories = bool(self.known["role of documents"])
         return {path: kinds for path, kinds in ENTRIES.items() if categories or not path.startswith("categories.")}
 
     def knows(self, kind: str, name: Any) -> bool:
-        """Whether the studies have a name, or one that fits a pattern such as ``small_*``."""
+        """Tell whether the studies have a name, or one that fits a pattern such as ``small_*``."""
         known = self.known[kind]
         return name in known or (isinstance(name, str) and any(fits(one, name) for one in known))
 
     def are_kept(self, scale: Scale) -> bool:
-        """Whether ``keep`` of a scale picks a row."""
+        """Tell whether ``keep`` of a scale picks a row."""
         return scale.keep is None or any(scale.keeps(*cell) for cell in self.cells)
 
 
 def names_of(studies: Mapping[str, Study]) -> Names:
-    """Everything in some studies that a scale may name."""
+    """Return everything in some studies that a scale may name."""
     every = list(studies.values())
     declared = [(name, exhibit) for name, study in studies.items() for exhibit in study.declared]
     rows = [(studies[name], row) for name, exhibit in declared for row in exhibit.row_specs()]
@@ -122,7 +122,7 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
 
 
 def _at(settings: Settings, path: list[str], where: str = "") -> Iterator[tuple[str, Any]]:
-    """What stands at a path of keys, with the keys; ``*`` is every set of documents that plays a role."""
+    """Yield what stands at a path of keys, with the keys; ``*`` is every set of documents that plays a role."""
     key, *rest = path
     for name in [key] if key != "*" else settings:
         given = settings.get(name)
@@ -134,7 +134,7 @@ def _at(settings: Settings, path: list[str], where: str = "") -> Iterator[tuple[
 
 
 def _named(given: Any, kinds: str | dict[str, str]) -> Iterator[tuple[str, str, Any]]:
-    """Every name: behind which key, of what, and the name."""
+    """Yield every name: behind which key, of what, and the name."""
     if isinstance(kinds, str):
         yield from (("", kinds, name) for name in given)
         return
@@ -189,7 +189,7 @@ def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
 
 
 def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], where: str) -> Scale:
-    """A scale without inherited entries that name nothing in its studies.
+    """Drop inherited entries of a scale that name nothing in its studies.
 
     Args:
         merged: Its settings, valid, with all that it inherits.
@@ -213,7 +213,7 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
 
 
 def _known_part(entry: Any, names: Names, kinds: str | dict[str, str]) -> Any:
-    """A name that the studies know, or a block with those of its names; None if nothing is left of it."""
+    """Return a name that the studies know, or a block with those of its names; None if nothing is left of it."""
     if isinstance(kinds, str):
         return entry if names.knows(kinds, entry) else None
     changed = {
@@ -225,7 +225,7 @@ def _known_part(entry: Any, names: Names, kinds: str | dict[str, str]) -> Any:
 
 
 def _fitting(settings: Settings, own: Settings, path: list[str], known: Callable[[Any], Any]) -> dict[str, Any]:
-    """Settings whose inherited entries at a path are those that are known; an empty list is left out."""
+    """Keep the inherited entries at a path that are known; an empty list is left out."""
     key, *rest = path
     if key == "*":
         return {name: _fitting(value, own.get(name) or {}, rest, known) for name, value in settings.items()}

@@ -111,13 +111,13 @@ class RunsTest(OfRuns):
     """The effect is larger than the same effect there."""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The losses of both sides of each test."""
+        """Return the losses of both sides of each test."""
         first = as_list(self.a)
         second = first if self.b is None else as_list(self.b)
         return list(zip(first, second if len(second) > 1 else second * len(first), strict=True))
 
     def sides(self) -> list[tuple[ColumnSpec, Inference]]:
-        """Metric and inference method of both sides."""
+        """Return metric and inference method of both sides."""
         return [(self.measure, self.inference), (self.against or self.measure, self.b_inference or self.inference)]
 
     @model_validator(mode="after")
@@ -139,11 +139,11 @@ class LevelTest(OfRuns):
     """The value is expected to be more, or less, than that."""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The loss of each test, twice, as ``RunsTest.pairs``."""
+        """Return the loss of each test, twice, as ``RunsTest.pairs``."""
         return [(name, name) for name in as_list(self.loss)]
 
     def sides(self) -> list[tuple[ColumnSpec, Inference]]:
-        """Metric and inference method of the only side."""
+        """Return metric and inference method of the only side."""
         return [(self.measure, self.inference)]
 
 
@@ -166,7 +166,7 @@ class MethodsTest(Test):
     """What the documents of b play; null: those of a."""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The methods of both sides of each test."""
+        """Return the methods of both sides of each test."""
         first = as_list(self.a)
         if self.b is None:
             return [(a, a) for a in first]
@@ -247,6 +247,6 @@ class Claims(Strict):
         return self
 
     def names(self, *kinds: type[RunsTest | LevelTest | MethodsTest]) -> set[str]:
-        """Names of all losses, or methods, in its tests of some kinds."""
+        """Return names of all losses, or methods, in its tests of some kinds."""
         tests = (one.test for one in self.claims if isinstance(one.test, kinds))
         return {name for test in tests for pair in test.pairs() for name in pair}

@@ -139,7 +139,7 @@ class ContrastSpec(SettingSpec):
     """Short words on what the difference tells."""
 
     def pairs(self) -> list[tuple[RowSpec, RowSpec]]:
-        """Both sides of each contrast, each a single row."""
+        """Return both sides of each contrast, each a single row."""
         other = self.against.model_dump(exclude_none=True)
         found = []
         for *setting, loss in itertools.product(*(as_list(getattr(self, key)) for key in (*SETTINGS, "a"))):
@@ -226,7 +226,7 @@ class SubspaceContrastSpec(Strict):
     """Short words on what the difference tells."""
 
     def pairs(self) -> list[tuple[SubspaceRowSpec, SubspaceRowSpec]]:
-        """Both sides of each contrast, each a single row."""
+        """Return both sides of each contrast, each a single row."""
         found = []
         for division, method, selection in itertools.product(*map(as_list, (self.division, self.a, self.selection))):
             first = SubspaceRowSpec(role=self.role, division=division, method=method, selection=selection)
@@ -274,11 +274,11 @@ class PublishedSubspaces(Strict):
     division: Name = "printed"
 
     def is_that_of(self, role: str, documents: str | None, division: str) -> bool:
-        """Whether a row was measured in the same way."""
+        """Tell whether a row was measured in the same way."""
         return (documents, division) == (self.documents.get(role), self.division)
 
     def features_of(self, role: str) -> str:
-        """The features that the paper's models read, in words; empty where the study does not say."""
+        """Return the features that the paper's models read, in words; empty where the study does not say."""
         return self.features if isinstance(self.features, str) else self.features.get(role, "")
 
 
@@ -295,18 +295,18 @@ class PublishedSetting(Strict):
     """Images of the test gallery, or one number for each role; of its folds as `coco_folds`."""
 
     def of_role(self, key: Literal["dataset", "images"], role: str) -> Any:
-        """The dataset or the number of images of a role; None if the paper has none."""
+        """Return the dataset or the number of images of a role; None if the paper has none."""
         value = getattr(self, key)
         return value.get(role) if isinstance(value, dict) else value
 
     def images_of(self, role: str, folds: int | str | None) -> int | None:
-        """The images of a gallery of a role, or of one of its folds: ``{coco: 5000, coco_folds: 1000}``."""
+        """Return the images of a gallery of a role, or of one of its folds: ``{coco: 5000, coco_folds: 1000}``."""
         of_folds = self.of_role("images", f"{role}_folds") if folds is not None else None
         found: int | None = of_folds or self.of_role("images", role)
         return found
 
     def features_of(self, role: str, features: str | None = None) -> str | None:
-        """The features that the paper's models read; None where the study does not say.
+        """Return the features that the paper's models read; None where the study does not say.
 
         Args:
             role: The role of a row.
@@ -356,44 +356,44 @@ class Exhibit(Strict):
         return [*self._found("rows", RowSpec), *sides]
 
     def contrast_specs(self) -> list[ContrastSpec]:
-        """The contrasts of runs whose paired differences it shows."""
+        """Return the contrasts of runs whose paired differences it shows."""
         return self._found("contrasts", ContrastSpec)
 
     def subspace_rows(self) -> list[SubspaceRowSpec]:
-        """Its rows of category retrieval, apart from those that it contrasts."""
+        """Return its rows of category retrieval, apart from those that it contrasts."""
         return self._found("rows", SubspaceRowSpec)
 
     def subspace_contrasts(self) -> list[SubspaceContrastSpec]:
-        """The contrasts of methods of category retrieval whose paired differences it shows."""
+        """Return the contrasts of methods of category retrieval whose paired differences it shows."""
         return self._found("contrasts", SubspaceContrastSpec)
 
     def every_subspace_row(self) -> list[SubspaceRowSpec]:
-        """Its rows of category retrieval, then both sides of each of its contrasts."""
+        """Return its rows of category retrieval, then both sides of each of its contrasts."""
         sides = [row for contrast in self.subspace_contrasts() for pair in contrast.pairs() for row in pair]
         return [*self.subspace_rows(), *sides]
 
     def metrics(self) -> list[ColumnSpec]:
-        """The metrics of runs that it names."""
+        """Return the metrics of runs that it names."""
         return self._found("columns", ColumnSpec)
 
     def published_table(self) -> Name | None:
-        """File name, without the suffix, of the published table that it is compared with."""
+        """Return the file name, without the suffix, of the published table that it is compared with."""
         return getattr(self, "published", None)
 
     def judged(self) -> list[tuple[PhiName, References]]:
-        """Each (phi, references) whose agreement with judges it shows."""
+        """Return each (phi, references) whose agreement with judges it shows."""
         return []
 
     def matrices(self) -> list[PhiName]:
-        """Each phi for which it needs the whole matrix of a test split."""
+        """Return each phi for which it needs the whole matrix of a test split."""
         return []
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
-        """Each fraction of the training captions, and loss of its study, whose adaptive margins it shows."""
+        """Return each fraction of the training captions, and loss of its study, whose adaptive margins it shows."""
         return []
 
     def roles(self) -> list[Name]:
-        """The roles whose datasets it counts, if it reads corpora."""
+        """Return the roles whose datasets it counts, if it reads corpora."""
         return []
 
     def _found(self, field: str, kind: type[AnyKind]) -> list[AnyKind]:
@@ -474,11 +474,11 @@ class AgreementTable(TableSpec):
     published_setting: AgreementSetting | None = None
 
     def judged(self) -> list[tuple[PhiName, References]]:
-        """Its rows."""
+        """Return its rows."""
         return [(row.phi, row.references) for row in self.rows]
 
     def compares_with(self, judge: JudgeSpec) -> bool:
-        """Whether the published correlations are with this judge, on the same dataset."""
+        """Tell whether the published correlations are with this judge, on the same dataset."""
         setting = self.published_setting
         return setting is not None and (judge.dataset, judge.judge) == (setting.dataset, setting.judge)
 
@@ -498,7 +498,7 @@ class MarginsTable(TableSpec):
     of the longest of them."""
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
-        """Every fraction with every loss."""
+        """Return every fraction with every loss."""
         return list(itertools.product(self.fractions, self.losses))
 
     @model_validator(mode="after")
@@ -539,7 +539,7 @@ class SplitsTable(TableSpec):
     """File in config/published, without .csv."""
 
     def roles(self) -> list[Name]:
-        """The roles of its rows."""
+        """Return the roles of its rows."""
         return [row.role for row in self.rows]
 
 
@@ -602,7 +602,7 @@ class AgreementFigure(FigureSpec):
     references: References = "own_left_out"
 
     def judged(self) -> list[tuple[PhiName, References]]:
-        """Its phi."""
+        """Return its phi."""
         return [(phi, self.references) for phi in self.phis]
 
 
@@ -614,7 +614,7 @@ class PhiFigure(FigureSpec):
     phis: list[PhiName] = Field(min_length=1)
 
     def matrices(self) -> list[PhiName]:
-        """Its phi."""
+        """Return its phi."""
         return self.phis
 
 
@@ -710,7 +710,7 @@ class FrontFigure(RunsFigure):
     """One panel each."""
 
     def metrics(self) -> list[ColumnSpec]:
-        """Its metrics."""
+        """Return its metrics."""
         return [self.x, *self.y]
 
     @model_validator(mode="after")
@@ -800,7 +800,7 @@ class MarginsFigure(FigureSpec):
     """likewise: what the variance is made of; none: of `losses`."""
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
-        """Every fraction with every loss."""
+        """Return every fraction with every loss."""
         return list(itertools.product(self.fractions, [*self.losses, *self.shares]))
 
 
@@ -908,5 +908,5 @@ AnyFigure = Annotated[
 
 
 def inferences_of(rows: list[RowSpec]) -> list[Inference]:
-    """Every inference method of some rows, each once, in their order."""
+    """Return every inference method of some rows, each once, in their order."""
     return list(dict.fromkeys(method for row in rows for method in as_list(row.inference)))

@@ -182,7 +182,7 @@ def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> l
 
 
 def gallery_spec_of(studies: Mapping[str, Study], scale: Scale) -> tuple[str, GallerySpec] | None:
-    """The gallery of the first study that has one, with the study's name; None if the scale makes none."""
+    """Return the gallery of the first study that has one, with the study's name; None if the scale makes none."""
     found = next(((name, study.gallery) for name, study in studies.items() if study.gallery is not None), None)
     return found if found is not None and scale.makes(found[0], found[1].name, found[1].shows_photographs) else None
 
@@ -205,7 +205,7 @@ class Made:
 
 
 def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> Made:
-    """Everything in some rows.
+    """Return everything in some rows.
 
     Raises:
         InputError: If two different runs would have one name.
@@ -268,7 +268,7 @@ def _why_left_out(row: Row, study: Study, scale: Scale) -> LeftOut | None:
 
 
 def _runs(row: Row, study: Study, scale: Scale) -> tuple[Scored, ...]:
-    """One run or ensemble per seed, in the order of the scale's seeds."""
+    """Return one run or ensemble per seed, in the order of the scale's seeds."""
     assert row.dataset is not None  # otherwise the row is left out
     if row.model not in study.ensembles:
         return _runs_of_model(row, row.dataset, row.model, study, scale)
@@ -315,12 +315,12 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
 
 
 def _model(study: Study, name: str) -> ModelSpec:
-    """The model that a row names: a variant of the study's, or one of the registry as it is."""
+    """Return the model that a row names: a variant of the study's, or one of the registry as it is."""
     return study.models.get(name) or model_spec(name)
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:
-    """A setting that a scale gives once for all fractions, or one for each."""
+    """Return a setting that a scale gives once for all fractions, or one for each."""
     if not isinstance(setting, dict):
         return setting
     if fraction not in setting:
@@ -355,7 +355,7 @@ def subspace_contrasts(specs: Iterable[SubspaceContrastSpec], study: Study, scal
 
 
 def rows_shown(exhibit: Exhibit, study: Study, scale: Scale) -> list[SubspaceRow]:
-    """Every line of category retrieval of a table or figure: its rows, then both sides of its contrasts."""
+    """Return every line of category retrieval of a table or figure: its rows, then both sides of its contrasts."""
     return subspace_rows(exhibit.every_subspace_row(), study, scale)
 
 

@@ -37,7 +37,7 @@ class RunSpec(Strict):
     model: AnyModelSpec
     loss: LossSpec = LossSpec()
     fraction: Fraction = 1.0
-    """Of the training captions."""
+    """Share of the training captions."""
     captions_per_image: CaptionsPerImage | None = None
     """Only so many first captions of each training image; null: all."""
     seed: RunSeed = 0
@@ -53,7 +53,7 @@ class RunSpec(Strict):
         return self.named(self.model.folder)
 
     def named(self, model: str) -> str:
-        """Such a folder, with another word for the model."""
+        """Return such a folder, with another word for the model."""
         features = f"@{self.features.stem}" if self.features_named else ""
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
@@ -61,7 +61,7 @@ class RunSpec(Strict):
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     def as_recorded(self, recorded: Any) -> dict[str, Any]:
-        """Plain data of the run: as recorded, if that means the same today.
+        """Return plain data of the run: as recorded, if that means the same today.
 
         Snakemake trains again when the text of a run's settings changes. A setting that the package has gained since is
         missing in the record, where it has its default, so the run stays the same; a default that has changed since
@@ -132,27 +132,27 @@ class EnsembleRun(Strict):
 
     @property
     def dataset(self) -> str:
-        """That of its members."""
+        """Dataset of its members."""
         return self.members[0].dataset
 
     @property
     def features(self) -> FeatureSpec:
-        """Those of its first member."""
+        """Features of its first member."""
         return self.members[0].features
 
     @property
     def loss(self) -> LossSpec:
-        """That of its members."""
+        """Loss of its members."""
         return self.members[0].loss
 
     @property
     def fraction(self) -> float:
-        """That of its members."""
+        """Fraction of its members."""
         return self.members[0].fraction
 
     @property
     def seed(self) -> int:
-        """That of its first member."""
+        """Seed of its first member."""
         return self.members[0].seed
 
     @model_validator(mode="after")
@@ -187,7 +187,7 @@ _IN_FOLDS = re.compile(r"([a-z_]+), (first of )?([0-9]{1,3}) folds")
 
 
 def reading_of(inference: str, folds: int | str | None) -> str:
-    """The name of a reading: ``csls``, ``csls, 5 folds`` or ``csls, first of 5 folds``."""
+    """Return the name of a reading: ``csls``, ``csls, 5 folds`` or ``csls, first of 5 folds``."""
     return inference if folds is None else f"{inference}, {folds} folds"
 
 

@@ -33,7 +33,7 @@ class Study(Strict):
     ensembles: dict[Name, list[Name]] = Field(default={})
     """Models whose similarities are averaged; a model that is listed twice has two seeds."""
     methods: dict[Name, AnyMethod] = Field(default={})
-    """Of category retrieval."""
+    """Methods of category retrieval."""
     labels: dict[Name | EvaluationPhi, str] = Field(default={})
     """What tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only those that shall not
     be called by their settings."""
@@ -52,7 +52,7 @@ class Study(Strict):
         return self._name
 
     def label_of(self, name: str, otherwise: str | None = None) -> str:
-        """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
+        """Name something for tables: as ``labels`` says; a loss by its settings, a model by its title.
 
         A method of category retrieval is called by its title and what was stated of it.
 
@@ -83,11 +83,11 @@ class Study(Strict):
             yield self.gallery
 
     def exhibit(self, name: str) -> Exhibit:
-        """The table or figure of that name."""
+        """Return the table or figure of that name."""
         return next(one for one in self.exhibits if one.name == name)
 
     def made_at(self, scale: Scale) -> list[Exhibit]:
-        """The tables and figures that a scale makes, in the order of the page."""
+        """Return the tables and figures that a scale makes, in the order of the page."""
         return [one for one in self.exhibits if scale.makes(self._name, one.name, one.shows_photographs)]
 
     @model_validator(mode="after")
@@ -103,7 +103,7 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _names_are_declared(self) -> Study:
-        """Names of tables and figures are unique, and losses, methods and phi that they name are there."""
+        """Check that names of tables and figures are unique, and that losses, methods and phi they name are there."""
         names = [one.name for one in self.declared]
         for name in names:
             if names.count(name) > 1:

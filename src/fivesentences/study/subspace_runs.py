@@ -54,7 +54,7 @@ class PlacedRun:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> PlacedRun:
-        """From plain data, as the plan writes it: the keys ``run``, ``folder`` and ``division``.
+        """Read a run from plain data, as the plan writes it: the keys ``run``, ``folder`` and ``division``.
 
         Raises:
             InputError: If the settings are wrong.
