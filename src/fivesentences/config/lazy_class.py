@@ -8,7 +8,7 @@ from typing import Any
 
 
 def class_named(name: str) -> type[Any]:
-    """Return a class by its module and name, such as ``fivesentences.losses.hal:HAL``; its module is imported now."""
+    """Return a class by its module and name, such as ``fivesentences.models.scan:SCAN``; its module is imported now."""
     module, _, found = name.partition(":")
     kind: type[Any] = getattr(import_module(module), found)
     return kind
