@@ -35,4 +35,4 @@ __all__ = [
     "TripletLoss",
 ]
 
-__getattr__ = lazily(__name__, {"scheduled_margin": "ScheduledAdaptiveMargin"})
+__getattr__ = lazily(__name__)
