@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from fivesentences.models.vsepp import VSEPP
     from fivesentences.models.vsrn import VSRN
 
-__getattr__ = lazily(__name__)
+_further = lazily(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    named = [kind.implementation for kind in MODELS.values() if kind.implementation.endswith(f":{name}")]
+    return class_named(named[0]) if named else _further(name)
 
 
 def build_model(
