@@ -60,10 +60,7 @@ def test_files_are_named_by_what_features_depend_on(keys, source, reduced):
         ({"extractor": "resnet152", "layout": "regions"}, r"'resnet152'.*bottom_up.*faster_rcnn"),
         ({"extractor": "vgg19", "flavour": "d2"}, "'d2'"),
         ({"extractor": "faster_rcnn", "layout": "regions", "flavour": "d2"}, "bottom_up"),
-        (
-            {"extractor": "faster_rcnn", "layout": "regions", "crops": "ten"},
-            "'ten'",
-        ),
+        ({"extractor": "faster_rcnn", "layout": "regions", "crops": "ten"}, "'ten'"),
         ({"extractor": "vgg19", "layout": "grid", "crops": "ten"}, "'ten'"),
         ({"extractor": "vgg19", "layout": "grid", "regions": 35}, "35"),
     ],

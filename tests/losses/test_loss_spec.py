@@ -101,11 +101,7 @@ def test_a_study_may_call_a_loss_or_a_model_something_else():
 
 @pytest.mark.parametrize(
     ("suffix", "given"),
-    [
-        ("", {}),
-        ("+extra_negative", {"sam": {"margins": "fixed"}}),
-        ("+sam+soft_rank", {"soft_rank": {}, "sam": {}}),
-    ],
+    [("", {}), ("+extra_negative", {"sam": {"margins": "fixed"}}), ("+sam+soft_rank", {"soft_rank": {}, "sam": {}})],
 )
 def test_the_name_of_the_model_is_followed_by_those_of_its_losses(suffix, given):
     assert LossSpec.model_validate(given).suffix == suffix

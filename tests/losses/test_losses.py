@@ -12,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.losses import (
-    InfoNCE,
-    SemanticAdaptiveMargin,
-    SoftRankLoss,
-    SparingTriplet,
-    TripletLoss,
-)
+from fivesentences.losses import InfoNCE, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.losses.soft_ranks import soft_ranks
 from fivesentences.metrics import asp

@@ -94,12 +94,7 @@ def test_tuples_are_spice_tuples_in_the_captions_own_words(small):
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
-    [
-        ({"train": 0}, r"0.*1"),
-        ({"dev": 0}, r"0.*1"),
-        ({"test": -1}, r"-1.*1"),
-        ({"seed": -1}, "seed is -1"),
-    ],
+    [({"train": 0}, r"0.*1"), ({"dev": 0}, r"0.*1"), ({"test": -1}, r"-1.*1"), ({"seed": -1}, "seed is -1")],
 )
 def test_an_empty_split_and_a_negative_seed_are_refused_before_anything_is_written(wrong, sentence, tmp_path):
     with pytest.raises(InputError, match=sentence):

@@ -17,10 +17,7 @@ from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 from kill import killed_after
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device")]
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 LOSSES = {
     "hardest": TripletLoss(margin=0.2, negatives="hardest"),

@@ -7,14 +7,7 @@ import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.losses import (
-    InfoNCE,
-    LossSpec,
-    SemanticAdaptiveMargin,
-    SoftRankLoss,
-    SparingTriplet,
-    TripletLoss,
-)
+from fivesentences.losses import InfoNCE, LossSpec, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
