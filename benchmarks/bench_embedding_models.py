@@ -33,7 +33,7 @@ from fivesentences.models.captioner import caption_labels
 from fivesentences.models.concepts import ConceptGraph
 
 Batch = dict[str, Tensor]
-RANK = TripletLoss(0.2, "hardest")
+RANK = TripletLoss(margin=0.2, negatives="hardest")
 
 
 def main() -> None:

@@ -163,7 +163,7 @@ def child(arguments: argparse.Namespace) -> None:
                 with torch.no_grad():
                     found["scores"] = score(model, *leaves, lengths).numpy()
             else:
-                TripletLoss(0.2, what)(score(model, *leaves, lengths)).backward()
+                TripletLoss(margin=0.2, negatives=what)(score(model, *leaves, lengths)).backward()
             took = [time.perf_counter() - wall, time.process_time() - processor]
             best = np.minimum(best, took).tolist()
         seconds[what] = best
@@ -257,7 +257,7 @@ def training_step(model: Any, score: Callable[..., Tensor], given: tuple[Tensor,
     else:
         similarity = score(model, encoded if isinstance(encoded, Tensor) else encoded[0], texts[0], lengths)
     optimizer.zero_grad()
-    TripletLoss(0.2, "hardest")(similarity.float()).backward()
+    TripletLoss(margin=0.2, negatives="hardest")(similarity.float()).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 2.0)
     optimizer.step()
 

@@ -34,7 +34,7 @@ class PublicName:
 
     @property
     def subject(self) -> str:
-        """Its module; a specification (``hal_spec``) stands with what it specifies (``hal``)."""
+        """Its module; a specification (``scan_spec``) stands with what it specifies (``scan``)."""
         return self.module.removesuffix("_spec")
 
     @property

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddingEvaluator", "__version__", "cider", "evaluate", "ncs", "spice"]
 
-_lazily = lazily(
-    __name__, {"evaluation": "EmbeddingEvaluator evaluate", "metrics": "ncs", "semantics.captioning": "cider spice"}
-)
+_lazily = lazily(__name__)
 
 
 def __getattr__(name: str) -> Any:

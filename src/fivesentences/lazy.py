@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 
-def lazily(package: str, names: Mapping[str, str | Sequence[str]]) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a package.
+def lazily(package: str) -> Callable[[str], Any]:
+    """Make the ``__getattr__`` of a package: it offers what the package imports ``if TYPE_CHECKING``."""
 
-    Args:
-        package: Its ``__name__``.
-        names: Names that each of its modules offers, in a list or separated by spaces.
-    """
-    offers = {module: offered.split() if isinstance(offered, str) else offered for module, offered in names.items()}
-    module_of = {name: module for module, offered in offers.items() for name in offered}
+    @cache
+    def offers() -> dict[str, str]:
+        tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
+        typed = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]
+        nodes = [node for block in typed for node in block.body if isinstance(node, ast.ImportFrom)]
+        return {alias.name: str(node.module) for node in nodes for alias in node.names}
 
     def found(name: str) -> Any:
-        if name not in module_of:
+        # Private names are asked for by every import of a submodule, and would cost reading the source.
+        if name.startswith("_") or name not in offers():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{module_of[name]}"), name)
+        value = getattr(importlib.import_module(offers()[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

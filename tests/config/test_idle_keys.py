@@ -50,10 +50,8 @@ IDLE: dict[str, tuple[str, set[str]]] = {
         DETECTOR,
         {"crops", "flavour", "long", "parts", "precision", "proposals", "resize", "selection", "short"},
     ),
-    "LossSpec": (LOSS, {"hal", "info_nce", "margin", "smooth_ap"}),
-    "HAL": (LOSS, {"epsilon", "gamma", "weight"}),
+    "LossSpec": (LOSS, {"info_nce", "margin"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),
-    "SmoothAPLoss": (LOSS, {"temperature", "weight"}),
     "SparingTriplet": (LOSS, {"margin"}),
     "SemanticAdaptiveMargin": (
         RELEASE,

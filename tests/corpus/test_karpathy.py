@@ -121,7 +121,6 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(zipped):
         (lambda images: images[2]["sentences"][3].update(raw=" \n"), "images[2] ('1.jpg'), sentence 3 is empty"),
         (lambda images: images[2]["sentences"][3].pop("raw"), "sentence 3: it has neither"),
         (lambda images: images[2]["sentences"][3].update(sentid=0), "caption_id '0' occurs twice"),
-        (lambda images: images.append(images[0]), "images[3] has the id '391895'"),
         (lambda images: images.insert(1, "x"), "images[1]: it is str"),
     ],
 )

@@ -88,8 +88,9 @@ def test_what_an_entry_says_is_laid_out(reference: Path) -> None:
     assert any("fivesentences.retrieval.html" in link["href"] for link in ncs.select("a[href]"))
     assert shown["fivesentences.metrics"].select_one('a[href="#fivesentences.metrics.TIE_RULE"]')
     # The range and the default of a setting come from the specification itself.
-    (hal,) = [one for one in shown["fivesentences.losses"].select("dt") if one.get("id") == "fivesentences.losses.HAL"]
-    assert "Values: number above 0; default 60." in hal.find_next_sibling("dd").get_text()
+    named = {one.get("id"): one for one in shown["fivesentences.losses"].select("dt")}
+    rank = named["fivesentences.losses.SoftRankLoss"].find_next_sibling("dd").get_text()
+    assert "Values: number above 0; default 25." in rank
 
 
 def test_no_page_shows_what_only_python_would_write(reference: Path) -> None:

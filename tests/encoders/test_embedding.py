@@ -270,24 +270,6 @@ def test_a_protocol_of_another_split_or_dataset_is_refused(embedded, run, change
     assert found.code == 1 and said in found.err
 
 
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda: Path("clip/embed.json").write_text("{}"), "not the note of embeddings"),
-        (lambda: Path("clip/embed.json").unlink(), "no (finished) embeddings"),
-        (lambda: np.save("clip/images.npy", np.ones((7, 12), np.float32)), "images.npy: it is not the file of which"),
-        (lambda: change_note({"texts": "../captions.txt"}), "would leave the folder"),
-        (lambda: change_note({"captions": 5}), "captions.npy: it is [21, 12], but embed.json says [5, 12]"),
-        (lambda: change_note({"captions_sha256": "0"}), "these are not the captions"),
-    ],
-)
-def test_a_folder_that_was_tampered_with_is_refused(embedded, damage, said):
-    damage()
-    with pytest.raises(InputError) as caught:
-        EmbeddingFolder.open("clip")
-    assert said in str(caught.value)
-
-
 @pytest.mark.slow
 @pytest.mark.data
 def test_flickr8k_is_embedded_by_its_name_and_scored_as_flickr8k_alone(run, files, clip, mirror, root):

@@ -282,10 +282,6 @@ def test_models_of_another_kind_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("clip", "names no library"),
-        ("open_clup:ViT-B-32/openai", "open_clip"),
-        ("open_clip:ViT-B-32", "names no weights"),
-        ("transformers:", "names no model"),
         ("transformers:../../nothing", "no such folder"),
         ("open_clip:ViT-B-33/openai", "ViT-"),
         ("open_clip:ViT-B-32/openia", "'openai'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -52,26 +51,6 @@ def spec(**keys: Any) -> FeatureSpec:
 def test_files_are_named_by_what_features_depend_on(keys, source, reduced):
     assert (spec(**keys).source, spec(**keys).stem) == (source, source + reduced)
     assert spec(**keys).extraction.source == source
-
-
-@pytest.mark.parametrize(
-    "keys, said",
-    [
-        ({"extractor": "resnet152", "layout": "regions"}, r"'resnet152'.*bottom_up.*faster_rcnn"),
-        ({"extractor": "vgg19", "flavour": "d2"}, "'d2'"),
-        ({"extractor": "faster_rcnn", "layout": "regions", "flavour": "d2"}, "bottom_up"),
-        (
-            {"extractor": "faster_rcnn", "layout": "regions", "crops": "ten"},
-            "'ten'",
-        ),
-        ({"extractor": "vgg19", "layout": "grid", "crops": "ten"}, "'ten'"),
-        ({"extractor": "vgg19", "layout": "grid", "regions": 35}, "35"),
-    ],
-)
-def test_what_does_not_go_together_is_refused_in_one_sentence(keys, said):
-    with pytest.raises(InputError) as caught:
-        spec(**keys)
-    assert re.search(said, str(caught.value)) and "\n" not in str(caught.value)
 
 
 def test_a_network_gets_its_options(archive, images, tmp_path):

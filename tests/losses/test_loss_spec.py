@@ -75,18 +75,12 @@ NAMES: list[tuple[str, str, dict[str, Any]]] = [
             "soft_rank": {"temperature": 0.01, "weight": 5, "variant": "released", "phi": "tfidf+bleu_daa"},
         },
     ),
-    (
-        "gamma=30,epsilon=0.3,hal_weight=2",
-        "HAL alone, γ = 30, ε = 0.3, weight 2",
-        {"triplet": None, "hal": {"gamma": 30, "epsilon": 0.3, "weight": 2}},
-    ),
     ("info_nce=0.07", "InfoNCE alone, T = 0.07", {"triplet": None, "info_nce": {}}),
     (
         f"{BASE},info_nce=0.1,temperature=learned,info_nce_weight=128",
         "+ InfoNCE T learned from 0.1, weight 128",
         {"info_nce": {"temperature": 0.1, "learn_temperature": True, "weight": 128}},
     ),
-    (f"{BASE},smooth_ap=0.001,ap_weight=25", "+ smooth AP T = 0.001, weight 25", {"smooth_ap": {}}),
 ]
 
 
@@ -107,12 +101,7 @@ def test_a_study_may_call_a_loss_or_a_model_something_else():
 
 @pytest.mark.parametrize(
     ("suffix", "given"),
-    [
-        ("", {}),
-        ("+extra_negative", {"sam": {"margins": "fixed"}}),
-        ("+sam+soft_rank", {"soft_rank": {}, "sam": {}}),
-        ("+hal+smooth_ap", {"triplet": None, "hal": {}, "smooth_ap": {}}),
-    ],
+    [("", {}), ("+extra_negative", {"sam": {"margins": "fixed"}}), ("+sam+soft_rank", {"soft_rank": {}, "sam": {}})],
 )
 def test_the_name_of_the_model_is_followed_by_those_of_its_losses(suffix, given):
     assert LossSpec.model_validate(given).suffix == suffix
@@ -160,5 +149,5 @@ def test_a_new_loss_is_a_class_and_one_line():
     assert (spec.folder, spec.suffix) == ("triplet=all,margin=0.2,power=3", "+cos")
     assert spec.label() == "all negatives + cos p = 3"
     similarity = torch.tensor([[0.5, 0.1], [0.2, 0.9]])
-    expected = TripletLoss(0.2, "all")(similarity) + 0.5**3 + 0.1**3
+    expected = TripletLoss(margin=0.2, negatives="all")(similarity) + 0.5**3 + 0.1**3
     assert Objective(spec)(TrainingScores(similarity), np.arange(2)).item() == pytest.approx(expected.item())

@@ -234,12 +234,12 @@ def test_averaged_margins_are_the_mean_margin_of_the_hinges_of_each_direction(ru
 def test_shuffled_margins_are_those_of_other_pairs_and_negatives_stay_the_same():
     similarity, phi = batch_of(8)
     torch.manual_seed(5)
-    loss = SemanticAdaptiveMargin(10, "random", margins="shuffled").build(seed=4)
+    loss = SemanticAdaptiveMargin(temperature=10, negatives="random", margins="shuffled").build(seed=4)
     shuffled = loss(similarity, phi).item()
     place = random_cycle(8, torch.Generator().manual_seed(4))
     assert sorted(place.tolist()) == list(range(8))
     torch.manual_seed(5)  # the shuffling draws nothing from torch's own generator
-    adaptive = SemanticAdaptiveMargin(10, "random")
+    adaptive = SemanticAdaptiveMargin(temperature=10, negatives="random")
     chosen = adaptive.choose(similarity)
     expected = adaptive(similarity, phi[place][:, place], chosen).item()
     assert shuffled == pytest.approx(expected, abs=1e-12)
@@ -275,7 +275,7 @@ def test_standardised_phi_has_mean_0_and_deviation_1_among_positives_and_among_n
 def test_margins_are_made_from_scaled_phi(scaling, mean):
     similarity, phi = batch_of(8)
     options = {"margin": 0.3} if mean else {}
-    loss = SemanticAdaptiveMargin(4.0, scaling=scaling, **options)
+    loss = SemanticAdaptiveMargin(temperature=4.0, scaling=scaling, **options)
     chosen = random_others(similarity), random_others(similarity)
     values = scaled(phi, scaling)
 
@@ -301,12 +301,12 @@ def test_negatives_by_phi_are_those_whose_rank_by_similarity_is_furthest_from_th
 def test_shuffled_negatives_by_phi_are_others_at_the_same_ranks_by_similarity(negatives):
     similarity, phi = batch_of(9)
     place = random_cycle(9, torch.Generator().manual_seed(4))
-    loss = SemanticAdaptiveMargin(10, negatives, margins="shuffled").build(seed=4)
-    chosen = SemanticAdaptiveMargin(10, negatives).choose(similarity, phi)
+    loss = SemanticAdaptiveMargin(temperature=10, negatives=negatives, margins="shuffled").build(seed=4)
+    chosen = SemanticAdaptiveMargin(temperature=10, negatives=negatives).choose(similarity, phi)
     shuffled = loss.choose(similarity, phi, place)
     for scores, true, control in zip((similarity, similarity.T), chosen, shuffled, strict=True):
         orders = [sorted(set(range(9)) - {q}, key=lambda item, q=q: -scores[q, item].item()) for q in range(9)]
         ranks = [orders[query].index(true[query].item()) for query in range(9)]
         assert control.tolist() == [orders[query][ranks[place[query]]] for query in range(9)]
-    expected = SemanticAdaptiveMargin(10)(similarity, phi[place][:, place], shuffled).item()
+    expected = SemanticAdaptiveMargin(temperature=10)(similarity, phi[place][:, place], shuffled).item()
     assert loss(similarity, phi).item() == pytest.approx(expected, abs=1e-12)

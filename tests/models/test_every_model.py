@@ -66,7 +66,7 @@ def test_a_score_depends_on_no_companion_and_a_gallery_may_be_encoded_in_parts(n
 def test_a_step_of_training_moves_every_weight_and_a_batch_of_one_does_not_fail(name):
     model = built(name).train()
     before = {key: value.clone() for key, value in model.named_parameters()}
-    optimizer, loss = torch.optim.SGD(model.parameters(), lr=1.0), TripletLoss(0.2, "all")
+    optimizer, loss = torch.optim.SGD(model.parameters(), lr=1.0), TripletLoss(margin=0.2, negatives="all")
     for pairs in (5, 5, 1):
         scores = model.training_scores(**batch_of(model, pairs))
         extra = 0.0 if scores.extra is None else scores.extra

@@ -14,7 +14,6 @@ from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import Matcher, cvse, scan, similarity_vectors, vsepp, vsrn
 from fivesentences.models.attention import attended, attention_weights, raw_attention
 from fivesentences.models.captioner import caption_labels
-from fivesentences.models.cvse import SAM_FORK
 from fivesentences.models.matching import l2_normalised, take
 
 NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
@@ -52,7 +51,7 @@ def by_released_name(named: Iterable[tuple[str, Tensor]], prefixes: Mapping[str,
 
 
 def triplet(released, name, similarity):
-    return TripletLoss(released.hparams["margin"], NEGATIVES[name])(similarity)
+    return TripletLoss(margin=released.hparams["margin"], negatives=NEGATIVES[name])(similarity)
 
 
 def similarity_and_triplets(released, similarity) -> dict[str, Tensor]:
@@ -238,12 +237,14 @@ class CVSE:
     def sam_fork(self, released, dtype):
         """The fork's total loss with each sampling, and its parts."""
         hparams = released.hparams
-        model = self.model_of(released, dtype, **SAM_FORK | {"alpha": hparams["alpha_sam_fork"]})
+        model = self.model_of(released, dtype, alpha=hparams["alpha_sam_fork"])
         scores, losses = self.scores_and_losses(released, model, dtype)
         phi = torch.as_tensor(released.arrays["in/phi"]).to(dtype).T  # the fixture holds [image, caption]
         ours = {"sim_fused": scores.similarity, "loss_without_sam": losses["loss_total"]}
         for theirs, negatives in SAM_NEGATIVES.items():
-            sam = SemanticAdaptiveMargin(hparams["tau"], negatives, "released")(scores.similarity, phi)
+            sam = SemanticAdaptiveMargin(temperature=hparams["tau"], negatives=negatives, variant="released")(
+                scores.similarity, phi
+            )
             ours[f"loss_sam_unweighted_{theirs}"] = sam
             ours[f"loss_total_{theirs}"] = losses["loss_total"] + hparams["cider_weight"] * sam
         return model, ours

@@ -139,10 +139,7 @@ WHOLE = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.
 )
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, content, name, what):
     file = tmp_path / "model.pth.tar"
-    if isinstance(content, bytes):
-        file.write_bytes(content)
-    else:
-        torch.save(content, file)
+    torch.save(content, file)
     with pytest.raises(InputError, match=what):
         import_checkpoint(file, tmp_path / "out", name, {"use": 1} if "'use'" in what else {})
     assert not (tmp_path / "out").exists()

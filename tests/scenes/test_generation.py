@@ -1,4 +1,4 @@
-"""The files of the drawn corpus: same seed same bytes, one row or entry per image and per caption."""
+"""The drawn corpus: same seed same bytes, an entry per image and caption; captions are varied; truth is a count."""
 
 from __future__ import annotations
 
@@ -94,14 +94,79 @@ def test_tuples_are_spice_tuples_in_the_captions_own_words(small):
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
-    [
-        ({"train": 0}, r"0.*1"),
-        ({"dev": 0}, r"0.*1"),
-        ({"test": -1}, r"-1.*1"),
-        ({"seed": -1}, "seed is -1"),
-    ],
+    [({"train": 0}, r"0.*1"), ({"dev": 0}, r"0.*1"), ({"test": -1}, r"-1.*1"), ({"seed": -1}, "seed is -1")],
 )
 def test_an_empty_split_and_a_negative_seed_are_refused_before_anything_is_written(wrong, sentence, tmp_path):
     with pytest.raises(InputError, match=sentence):
         generate(tmp_path / "new", **({"seed": 0, "train": 1, "dev": 1, "test": 1} | wrong))
     assert not (tmp_path / "new").exists()
+
+
+# --- captions ------------------------------------------------------------------------------------------------
+
+
+def test_every_image_has_five_different_captions_of_clean_text_in_250_words(many):
+    vocabulary = set()
+    for one in many:
+        texts = [caption.text for caption in one.captions]
+        assert len(set(texts)) == 5
+        for text in texts:
+            words = re.findall(r"[a-z-]+", text.lower())
+            assert len(words) >= 3
+            assert text == " ".join(text.split())
+            assert text[0].isupper()
+            assert not re.search(r"\ba [aeio]|\ban [^aeiou]| , ,|, \.|\b(\w+) \1\b", text.lower()), text
+            vocabulary.update(words)
+    assert len(vocabulary) >= 250
+
+
+# --- facts and truth -----------------------------------------------------------------------------------------
+
+PERSON = {"boy": "person", "girl": "person", "man": "person", "woman": "person"}
+ANIMALS = {"dog", "cat", "horse", "cow", "sheep", "camel", "bird", "duck"}
+
+
+def test_facts_follow_from_what_a_scene_holds(facts):
+    # Written from the documentation, without the package's tables: objects, colours, numbers, actions, relations.
+    for line in facts:
+        stated = {tuple(fact) for fact in line["facts"]}
+        expected: set[tuple[str, ...]] = set()
+        for thing in line["things"]:
+            kind = thing["kind"]
+            expected.add((kind,))
+            if kind in PERSON or kind == "dog":
+                expected.add((PERSON.get(kind, "animal"),))
+            if thing["action"]:
+                expected.add((kind, thing["action"]))
+            if thing["colour"]:
+                expected.add(("shirt" if kind in PERSON else kind, thing["colour"]))
+            if thing["count"] == 2:
+                expected.add((kind, "two"))
+        for subject, verb, other in line["relations"]:
+            first, second = line["things"][subject]["kind"], line["things"][other]["kind"]
+            expected |= {(first, second, verb), (first, second, "near"), (second, first, "near")}
+        assert expected <= stated
+        kinds = {thing["kind"] for thing in line["things"]}
+        assert ("cat",) not in stated or "cat" in kinds
+        assert ("animal",) not in stated or kinds & ANIMALS
+
+
+def test_truth_equals_a_slow_count_over_the_facts_file(small, facts):
+    truth = np.load(small[0] / "truth.npy")
+    claims = [claim for line in facts for claim in line["claims"].values()]
+    assert truth.dtype == np.float32
+    assert truth.shape == (len(claims), len(facts))
+    for c, of_caption in enumerate(claims):
+        for i, line in enumerate(facts):
+            holding = [all(fact in line["facts"] for fact in asserted) for asserted in of_caption]
+            assert truth[c, i] == np.float32(sum(holding) / len(holding))
+
+
+def test_people_are_mostly_right_and_sometimes_wrong(truth, own):
+    assert 0.10 < (truth[own] < 1).mean() < 0.22
+    assert truth[own].mean() > 0.9
+
+
+def test_for_half_of_the_images_a_caption_of_another_image_is_truer_than_the_least_true_own_one(truth, own):
+    best_of_others = np.where(own, -1.0, truth).max(axis=0)
+    assert (best_of_others > truth[own].reshape(-1, 5).min(axis=1)).mean() >= 0.5

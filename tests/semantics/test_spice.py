@@ -89,11 +89,7 @@ def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
     captions, images = np.indices((len(raw), n_images)).reshape(2, -1)
     pairs = np.stack([captions, len(raw) + images], axis=1).tolist()
     answer = ask_spice({"graphs": [*raw, *of_images], "pairs": pairs})
-    assert answer["words"] == {
-        "Color": sorted(COLOURS),
-        "Cardinality": sorted(COUNTS),
-        "Size": sorted(size_words()),
-    }
+    assert answer["words"] == {"Color": sorted(COLOURS), "Cardinality": sorted(COUNTS), "Size": sorted(size_words())}
     concepts = Concepts(load_synonyms())
     decided = np.array([scene_graph(tuples, concepts).ties == 0 for tuples in [*raw, *of_images]])
     sure = decided[captions] & decided[len(raw) + images]

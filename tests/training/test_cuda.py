@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.losses import HAL, InfoNCE, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
+from fivesentences.losses import InfoNCE, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
 from fivesentences.metrics import Evaluator
 from fivesentences.models import MODELS
 from fivesentences.training import Run, train_run, train_runs
@@ -17,20 +17,16 @@ from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 from kill import killed_after
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device")]
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 LOSSES = {
-    "hardest": TripletLoss(0.2, "hardest"),
-    "kNN": TripletLoss(0.2, 3),
-    "SAM": SemanticAdaptiveMargin(10, "closest"),
-    "SAM, released": SemanticAdaptiveMargin(10, "furthest", "released"),
-    "sparing": SparingTriplet(0.5),
-    "DAA": SoftRankLoss(0.1),
+    "hardest": TripletLoss(margin=0.2, negatives="hardest"),
+    "kNN": TripletLoss(margin=0.2, negatives=3),
+    "SAM": SemanticAdaptiveMargin(temperature=10, negatives="closest"),
+    "SAM, released": SemanticAdaptiveMargin(temperature=10, negatives="furthest", variant="released"),
+    "sparing": SparingTriplet(threshold=0.5),
+    "DAA": SoftRankLoss(temperature=0.1),
     "InfoNCE": InfoNCE(),
-    "HAL": HAL(),
 }
 
 

@@ -17,7 +17,7 @@ import fivesentences
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-LAST_LOSS = "    smooth_ap: SmoothAPLoss | None = None"
+LAST_LOSS = "    sparing: SparingTriplet | None = None"
 DERIVED = "from fivesentences.losses.info_nce import InfoNCE\n\n\nclass Derived(InfoNCE):\n    extra: int = 0\n"
 CLIP = "    gradient_clip: float = Field(default="
 # Of a run of each model: the settings as a rule compares them with what was recorded, and the code that is hashed.

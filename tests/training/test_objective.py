@@ -7,15 +7,7 @@ import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.losses import (
-    HAL,
-    LossSpec,
-    SemanticAdaptiveMargin,
-    SmoothAPLoss,
-    SoftRankLoss,
-    SparingTriplet,
-    TripletLoss,
-)
+from fivesentences.losses import InfoNCE, LossSpec, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
@@ -46,14 +38,17 @@ def phi_of(name: str) -> torch.Tensor:
 
 def test_retrieval_losses_are_summed_over_what_is_ranked_and_semantic_ones_see_the_similarity():
     given = scores(extra=7.0)
-    ranked = {"triplet": TripletLoss(0.2, "hardest"), "hal": HAL(30, 0.3, 2), "smooth_ap": SmoothAPLoss(0.1, 3.0)}
-    sparing = SparingTriplet(0.5, "spice")
-    semantic = {"sam": SemanticAdaptiveMargin(3, "closest", weight=5.0), "soft_rank": SoftRankLoss(0.1, 10.0)}
+    ranked = {"triplet": TripletLoss(margin=0.2, negatives="hardest"), "info_nce": InfoNCE(temperature=0.1, weight=3.0)}
+    sparing = SparingTriplet(threshold=0.5, phi="spice")
+    semantic = {
+        "sam": SemanticAdaptiveMargin(temperature=3, negatives="closest", weight=5.0),
+        "soft_rank": SoftRankLoss(temperature=0.1, weight=10.0),
+    }
     values = {key: sum(weight * loss(matrix) for weight, matrix in given.ranked) for key, loss in ranked.items()}
     values["sparing"] = sum(weight * sparing(matrix, phi_of("spice")) for weight, matrix in given.ranked)
     ranked["sparing"] = sparing
     values |= {key: loss(given.similarity, phi_of(loss.phi)) for key, loss in semantic.items()}
-    for names in (["triplet"], ["hal"], ["sam"], ["sparing"], ["triplet", "sam"], list(values)):
+    for names in (["triplet"], ["info_nce"], ["sam"], ["sparing"], ["triplet", "sam"], list(values)):
         chosen = {key: loss for key, loss in (ranked | semantic).items() if key in names and key != "triplet"}
         spec = LossSpec(triplet="hardest" if "triplet" in names else None, **chosen)
         expected = 7.0 + sum(float(values[name]) for name in names)
@@ -62,14 +57,14 @@ def test_retrieval_losses_are_summed_over_what_is_ranked_and_semantic_ones_see_t
 
 def test_the_same_pairs_are_spared_in_all_that_is_ranked_whether_by_phi_or_shuffled():
     given, of_others = scores(), torch.eye(4) < 1
-    shuffled = LossSpec(triplet=None, sparing=SparingTriplet(0.5, "spice", "shuffled"))
+    shuffled = LossSpec(triplet=None, sparing=SparingTriplet(threshold=0.5, phi="spice", spared="shuffled"))
     torch.manual_seed(0)
     found = Objective(shuffled, PHIS)(given, ROWS)
     torch.manual_seed(0)
     place = random_cycle(4, None)
     moved = phi_of("spice")[place][:, place]
     assert not torch.equal(of_others & (moved > 0.5), of_others & (phi_of("spice") > 0.5))
-    expected = sum(weight * SparingTriplet(0.5)(matrix, moved) for weight, matrix in given.ranked)
+    expected = sum(weight * SparingTriplet(threshold=0.5)(matrix, moved) for weight, matrix in given.ranked)
     assert found.item() == pytest.approx(expected.item())
 
 
@@ -77,7 +72,7 @@ def test_phi_is_read_by_name_and_plus_is_the_mean():
     spec = LossSpec(sam=SemanticAdaptiveMargin(phi="spice"), soft_rank=SoftRankLoss(phi="tfidf+spice"))
     assert spec.phis == ["spice", "tfidf"]
     mean = (phi_of("tfidf") + phi_of("spice")) / 2
-    expected = TripletLoss(0.2, "hardest")(similarity()) + spec.soft_rank(similarity(), mean)
+    expected = TripletLoss(margin=0.2, negatives="hardest")(similarity()) + spec.soft_rank(similarity(), mean)
     given = TrainingScores(similarity(), ((1.0, similarity()),))
     without = spec.model_copy(update={"sam": None})
     assert Objective(without, PHIS)(given, ROWS).item() == pytest.approx(expected.item())

@@ -29,19 +29,4 @@ __all__ = [
     "take_fraction", "training_part",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "decoding": "decode",
-        "download": "fetch find_mirror",
-        "flickr8k": "load_flickr8k",
-        "folder": "load_folder",
-        "fractions": "take_captions take_fraction training_part",
-        "judgements": "Judgements load_judgements",
-        "karpathy": "load_karpathy",
-        "loading": "load",
-        "photographs": "Photographs",
-        "precomp": "load_precomp",
-        "table": "COLUMNS Corpus CorpusSizes clean_caption",
-    },
-)
+__getattr__ = lazily(__name__)

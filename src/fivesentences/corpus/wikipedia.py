@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.io import loadmat, whosmat
 
 from fivesentences.corpus.archives import SUFFIXES, entries, open_zip, read_entry
 from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments
-from fivesentences.corpus.matlab import read_mat
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
-from fivesentences.documents import lines_of, read_lines, text_of
+from fivesentences.documents import check_file, lines_of, read_lines, text_of
 from fivesentences.errors import InputError
 
 # Matrices of training and test, in this order; rows follow the lists.
@@ -25,6 +28,7 @@ LISTS = ("trainset_txt_img_cat.list", "testset_txt_img_cat.list")  # of the publ
 CATEGORIES = "categories.list"
 LARGEST_LIST = 4 << 20  # bytes; the original has a thirtieth of it
 LARGEST_ARTICLE = 4 << 20  # bytes; sections have some kB
+MOST_NUMBERS = 1 << 30  # of one matrix, 8.6 GB
 _BEGIN, _END = re.compile(r"<text(?:\s[^<>]*)?>"), "</text>"
 _TAG = re.compile(r"<[^<>]*>")
 _DECLARED = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -164,3 +168,41 @@ def _words_of(data: bytes, where: str) -> str:
     if begin is None or end < begin.end():
         raise InputError(f"{where} has no <text>; fetch the archive again.")
     return caption_at(html.unescape(_TAG.sub(" ", content[begin.end() : end])), f"{where}: <text>")
+
+
+def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
+    """Read matrices of a ``.mat`` file; only these are read.
+
+    Args:
+        path: A file of MATLAB 4 to 7.2.
+        names: Names of the matrices.
+
+    Returns:
+        Real ``[rows, columns]`` each, of any numeric dtype, finite.
+
+    Raises:
+        InputError: If the file is missing, damaged or of MATLAB 7.3 (HDF5), lacks a matrix, or one is not a matrix
+            of finite real numbers or has more than ``MOST_NUMBERS``, zeros of sparse ones included.
+    """
+    check_file(path)
+    try:
+        held = {str(name): tuple(shape) for name, shape, _ in whosmat(str(path), appendmat=False)}
+        wanted = [name for name in names if math.prod(held.get(name, (0,))) <= MOST_NUMBERS]
+        content = loadmat(str(path), variable_names=wanted, appendmat=False) if wanted else {}
+    except NotImplementedError:
+        what = "this is a file of MATLAB 7.3, which is HDF5"
+        raise InputError(what, where=path, cure="save it with -v7 in MATLAB") from None
+    except Exception:  # a damaged file fails anywhere in scipy
+        raise InputError("this is not a complete .mat file of MATLAB", where=path, cure="fetch it again") from None
+    return [_matrix(path, name, held.get(name), content.get(name)) for name in names]
+
+
+def _matrix(path: Path | str, name: str, shape: tuple[int, ...] | None, value: Any) -> NDArray[Any]:
+    value = value.toarray() if hasattr(value, "toarray") else value  # a sparse matrix
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "fiub":
+        held = "missing" if shape is None else f"{getattr(value, 'dtype', 'too large or no array')} {list(shape)}"
+        what = f"{name} is {held}; it must be a matrix of real numbers, at most {MOST_NUMBERS:,}."
+        raise InputError(what, where=path)
+    for row, column in np.argwhere(~np.isfinite(value))[:1]:
+        raise InputError(f"{name} holds {value[row, column]} in row {row}, column {column}.", where=path)
+    return value

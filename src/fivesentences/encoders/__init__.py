@@ -15,5 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CaptionedImages", "EmbeddingFolder", "EncoderSpec", "embed", "load_encoder"]
 
-_MODULES = {"folder": "EmbeddingFolder", "spec": "EncoderSpec", "subject": "CaptionedImages"}
-__getattr__ = lazily(__name__, {"embedding": "embed load_encoder", **_MODULES})
+__getattr__ = lazily(__name__)

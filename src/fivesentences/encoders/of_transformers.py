@@ -21,12 +21,7 @@ from fivesentences.errors import InputError
 
 # BLIP's text encoder has 512 positions; its authors cut captions at 35 tokens in their evaluation of retrieval.
 BLIP_TOKENS = 35
-CLASSES = {
-    "clip": "CLIPModel",
-    "siglip": "SiglipModel",
-    "siglip2": "Siglip2Model",
-    "blip": "BlipForImageTextRetrieval",
-}
+CLASSES = {"clip": "CLIPModel", "siglip": "SiglipModel", "siglip2": "Siglip2Model", "blip": "BlipForImageTextRetrieval"}
 # SigLIP was trained on captions padded to full length, and without a mask: all positions are attended to, and the
 # vector is that of the last one. CLIP takes the end of the text, and BLIP its beginning.
 WITHOUT_MASK = ("siglip", "siglip2")

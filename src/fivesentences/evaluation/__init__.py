@@ -21,14 +21,4 @@ __all__ = [
     "eccv", "evaluate", "packaged_positives", "pair_wins", "read_caption_table", "read_contrasts",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "batches": "EmbeddingEvaluator",
-        "caption_tables": "CaptionTable read_caption_table",
-        "query_tests": "compare",
-        "rated_pairs": "cxc_within pair_wins read_contrasts",
-        "positives": "coco_test_ids cxc_positives eccv packaged_positives",
-        "protocols": "PROTOCOLS evaluate",
-    },
-)
+__getattr__ = lazily(__name__)

@@ -17,5 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["FeatureTable", "Preparation", "StoredRows", "describe_precomp", "extract_features"]
 
-_MODULES = {"extract": "extract_features", "precomp": "describe_precomp", "preparation": "Preparation"}
-__getattr__ = lazily(__name__, {**_MODULES, "table": "FeatureTable StoredRows"})
+__getattr__ = lazily(__name__)

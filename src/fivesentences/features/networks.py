@@ -63,7 +63,7 @@ ORIGINS = {
             "crop_pct": 1.0,
             "crop_mode": "squash",
         },
-    ),
+    )
 }
 
 

@@ -11,12 +11,10 @@ first computed, not before.
 from typing import TYPE_CHECKING
 
 from fivesentences.lazy import lazily
-from fivesentences.losses.hal import HAL
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import Loss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
-from fivesentences.losses.smooth_ap import SmoothAPLoss
 from fivesentences.losses.soft_rank import SoftRankLoss
 from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.spec import LossSpec
@@ -26,17 +24,15 @@ if TYPE_CHECKING:
     from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin
 
 __all__ = [
-    "HAL",
     "InfoNCE",
     "Loss",
     "LossSpec",
     "ScheduledAdaptiveMargin",
     "ScheduledMarginSpec",
     "SemanticAdaptiveMargin",
-    "SmoothAPLoss",
     "SoftRankLoss",
     "SparingTriplet",
     "TripletLoss",
 ]
 
-__getattr__ = lazily(__name__, {"scheduled_margin": "ScheduledAdaptiveMargin"})
+__getattr__ = lazily(__name__)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from fivesentences.config.reading import check
 from fivesentences.config.types import Strict
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
     import torch as torch
-    from pydantic._internal._model_construction import ModelMetaclass
     from torch import Tensor
     from torch.nn import Parameter
 else:
-    ModelMetaclass = type(BaseModel)
 
     class _Torch:
         """torch, imported when a loss first computes: planning reads settings only, and the import takes seconds."""
@@ -30,18 +27,9 @@ else:
 
 Margin = Annotated[float, Field(ge=0)]
 MARGIN = 0.2  # in every release
-_Loss = TypeVar("_Loss", bound="Loss")
 
 
-@dataclass_transform(field_specifiers=(Field,))
-class _Checked(ModelMetaclass):
-    """Lets settings be given by position too, and reports mistakes as ``InputError``: ``TripletLoss(0.2)``."""
-
-    def __call__(cls: type[_Loss], *given: Any, **settings: Any) -> _Loss:  # type: ignore[misc]
-        return check(cls, dict(zip(cls.model_fields, given, strict=False)) | settings, cls.__name__)
-
-
-class Loss(Strict, metaclass=_Checked):
+class Loss(Strict):
     """One loss of the sum that a run minimises: its settings, their ranges and names, and ``loss(similarity)``.
 
     Studies are checked against it, folders of runs are named by it, and tables take their labels from it. The text
@@ -50,7 +38,7 @@ class Loss(Strict, metaclass=_Checked):
     Attributes:
         reads: ``"ranked"``: the loss is summed over all similarities that a model wants ranked. ``"similarity"``: it
             reads the one that evaluation reads. With a ``phi_read``, either is called as ``loss(similarity, phi)``.
-        suffix: Text that follows the model's name in a folder, such as ``+hal``; empty for the triplet loss.
+        suffix: Text that follows the model's name in a folder, such as ``+sam``; empty for the triplet loss.
         title: Name in tables; empty for the triplet loss.
     """
 

@@ -9,18 +9,17 @@ sums (eq. 5). All keep the dtype and device of what they are given and let gradi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
 
 from fivesentences.config.reading import check
 from fivesentences.errors import Argument, InputError
-from fivesentences.losses.loss import torch
 from fivesentences.losses.scheduled_margin_spec import FeatureNorm, ScheduledMarginSpec
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 Limits = tuple[float, float]  # distances that become 0 and 1
-Both = tuple["Tensor", "Tensor"]  # of images as anchors, of texts as anchors
+Both = tuple[Tensor, Tensor]  # of images as anchors, of texts as anchors
 
 
 def distances(left: Tensor, right: Tensor | None = None) -> Tensor:

@@ -75,4 +75,4 @@ class SparingTriplet(Loss):
             place = self._drawn[1]
             phi = phi[place][:, place]
         spared = (self.threshold < phi.T).fill_diagonal_(False)
-        return TripletLoss(self.margin, "hardest")(similarity.masked_fill(spared, -torch.inf))
+        return TripletLoss(margin=self.margin, negatives="hardest")(similarity.masked_fill(spared, -torch.inf))

@@ -8,11 +8,9 @@ from typing import Self, get_args
 from pydantic import model_validator
 
 from fivesentences.config.types import Strict
-from fivesentences.losses.hal import HAL
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import MARGIN, Loss, Margin
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
-from fivesentences.losses.smooth_ap import SmoothAPLoss
 from fivesentences.losses.soft_rank import SoftRankLoss
 from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.triplet import TripletLoss, TripletNegatives
@@ -29,12 +27,8 @@ class LossSpec(Strict):
     """Semantic Adaptive Margin."""
     soft_rank: SoftRankLoss | None = None
     """DAA's soft ranks."""
-    hal: HAL | None = None
-    """HAL."""
     info_nce: InfoNCE | None = None
     """InfoNCE, the loss of CLIP."""
-    smooth_ap: SmoothAPLoss | None = None
-    """Smooth average precision."""
     sparing: SparingTriplet | None = None
     """Triplet loss that spares likely false negatives."""
 

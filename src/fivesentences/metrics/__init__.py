@@ -35,18 +35,4 @@ __all__ = [
     "semantic_recall", "true_recall_at_k",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "category": "category_map r_precision",
-        "comparison": "PairedTest holm paired_test paired_tests",
-        "evaluator": "Evaluator",
-        "ndcg": "ndcg",
-        "plausible_match": "pmrp",
-        "positives": "Positives map_at_r r_precision_of recall_of_positives",
-        "ranking": "TIE_RULE",
-        "recall": "RankStatistics rank_statistics recall_at_k rsum true_recall_at_k",
-        "result": "Evaluation",
-        "values": "MetricValue NoSuchNumber QueryValues pick",
-    },
-)
+__getattr__ = lazily(__name__)

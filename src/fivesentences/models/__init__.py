@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fivesentences.config.lazy_class import class_among, class_named
+from fivesentences.config.lazy_class import class_named
+from fivesentences.lazy import lazily
 from fivesentences.models.specs import MODELS, AnyModelSpec, ModelSpec, ModelVariant, model_spec, spec_class, widths_of
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from fivesentences.models.vsepp import VSEPP
     from fivesentences.models.vsrn import VSRN
 
-# Beside the class of every model.
-_FURTHER = ("fivesentences.models.concepts:ConceptGraph", "fivesentences.models.matching:Matcher")
+_further = lazily(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    return class_among(__name__, name, [*(kind.implementation for kind in MODELS.values()), *_FURTHER])
+    named = [kind.implementation for kind in MODELS.values() if kind.implementation.endswith(f":{name}")]
+    return class_named(named[0]) if named else _further(name)
 
 
 def build_model(

@@ -37,7 +37,7 @@ from fivesentences.models.words import WordStates, word_sizes
 # Settings of the fork of "Is An Image Worth Five Sentences?" where they are not CVSE's: it scores by the fused vectors
 # alone and trains with them as first released. It also leaks labels at test (``labels="released"``), and its gradient
 # clipping leaves out the weights of the concept network.
-SAM_FORK: dict[str, Any] = {"alpha": 0.75, "test_alpha": 0.75, "fused_share": 1.0, "label_ratio": 0.35}
+SAM_FORK: dict[str, Any] = {"alpha": 0.75, "test_alpha": 0.75, "fused_share": 1.0}
 EPSILON = 1e-12  # added to every length before it divides, as released
 SMOOTHING = 10.0  # of the softmax over concepts
 

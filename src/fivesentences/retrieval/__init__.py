@@ -23,11 +23,4 @@ __all__ = [
     "cosine_similarity", "csls", "hubness", "inverted_softmax", "naive", "rescore", "unique_images",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "cosine": "cosine_similarity unique_images",
-        "gallery": "Gallery",
-        "rescoring": "INFERENCE PER_DIRECTION TRANSDUCTIVE naive rescore",
-    },
-)
+__getattr__ = lazily(__name__)

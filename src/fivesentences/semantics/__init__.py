@@ -22,18 +22,4 @@ __all__ = [
     "write_top_k",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "batch_cider": "BatchCider",
-        "bleu": "bleu_matrix",
-        "cider": "cider_matrix",
-        "phi_file": "read_phi read_phi_note write_phi",
-        "registry": "SEMANTIC_METRICS prepare",
-        "rouge": "rouge_l_matrix",
-        "spice": "spice_matrix",
-        "tfidf": "tfidf_matrix",
-        "top_k": "TopK read_top_k write_top_k",
-        "tuples": "Tuples read_tuples",
-    },
-)
+__getattr__ = lazily(__name__)

@@ -16,13 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.arrays import new_npy, plain_array, read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.registry import (
-    SEMANTIC_METRICS,
-    check_whole,
-    needs_tuples,
-    parse_name,
-    prepare,
-)
+from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_pairing

@@ -12,11 +12,4 @@ if TYPE_CHECKING:
 __all__ = ["Run", "TrainedModel", "Vocabulary", "load_trained", "read_run", "train_run", "train_runs"]
 
 # Not torch before a run is trained: a process of `side_by_side` or a test of a signal imports this package.
-__getattr__ = lazily(
-    __name__,
-    {
-        "checkpoint": "TrainedModel load_trained",
-        "run": "Run read_run train_run train_runs",
-        "vocabulary": "Vocabulary",
-    },
-)
+__getattr__ = lazily(__name__)

@@ -77,13 +77,7 @@ def batches_of_epochs(captions: int, size: int, seed: int, at_least: int) -> Ite
 
 
 def hinges_of_captions(
-    loss: LossSpec,
-    part: Corpus,
-    phis: Mapping[str, BatchPhi],
-    *,
-    batch_size: int,
-    batches: int,
-    seed: int = 0,
+    loss: LossSpec, part: Corpus, phis: Mapping[str, BatchPhi], *, batch_size: int, batches: int, seed: int = 0
 ) -> HingeValues:
     """Measure hinges with randomly drawn negatives, for which no model is needed.
 

@@ -17,7 +17,7 @@ from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 class Objective:
     """The sum of the losses of a run.
 
-    Retrieval losses (triplet, sparing, HAL, InfoNCE, smooth AP) are summed over all similarities that a model wants
+    Retrieval losses (triplet, sparing, InfoNCE) are summed over all similarities that a model wants
     ranked; SAM and soft rank read the one that evaluation reads (of CVSE that of the fused vectors), as released.
     A model's own loss is added as it is.
 

@@ -206,10 +206,7 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
     for wrong, sentence in (
         ((*arguments, "--part", "3/2"), "give I/N with I from 1 to N"),
         ((*arguments, "--part", "1/9"), "9 parts of 5 images are too many"),
-        (
-            ("features", "regions", archive, "-o", out),
-            "bottom_up needs a file of weights",
-        ),
+        (("features", "regions", archive, "-o", out), "bottom_up needs a file of weights"),
         ((*arguments, "--regions", "many"), "--regions is 'many'; give at least 1"),
         ((*arguments, "--network", "faster_rcnn", "--flavour", "d2"), "faster_rcnn has no --flavour"),
     ):

@@ -16,11 +16,7 @@ def test_the_first_synonym_of_a_line_names_the_class(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [
-        (b"yolk\n", r"1.*3"),
-        (b"yolk\n, goal\nbathroom\n", "2"),
-        (b"yolk\n\xff\nbathroom\n", r"5.*2.*UTF-8"),
-    ],
+    [(b"yolk\n", r"1.*3"), (b"yolk\n, goal\nbathroom\n", "2"), (b"yolk\n\xff\nbathroom\n", r"5.*2.*UTF-8")],
 )
 def test_other_files_are_refused(content, sentence, tmp_path):
     path = tmp_path / "objects_vocab.txt"

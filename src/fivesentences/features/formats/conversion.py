@@ -17,14 +17,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import Argument, InputError, did_you_mean
 from fivesentences.features.files import all_files, images_beside
-from fivesentences.features.formats.precomp import (
-    SUFFIX,
-    PrecompArray,
-    ids_beside,
-    padded,
-    read_ids,
-    writing_precomp,
-)
+from fivesentences.features.formats.precomp import SUFFIX, PrecompArray, ids_beside, padded, read_ids, writing_precomp
 from fivesentences.features.formats.record import FACTS, RECOGNISED, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.features.formats.table import NpyTable, writing_table
 from fivesentences.features.formats.tsv import Tsv, writing_tsv

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_captions", "parse_scene_graphs"]
 
-__getattr__ = lazily(__name__, {"scene_graph_parser": "parse_captions parse_scene_graphs"})
+__getattr__ = lazily(__name__)
