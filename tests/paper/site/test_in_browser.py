@@ -1,4 +1,4 @@
-"""Every page of a built site in a real browser: navigation, outline, sorting, looks, paper, keys, accessibility, filters.
+"""Every page of a built site in a real browser: navigation, sorting, looks, paper, keys, accessibility, filters.
 
 FIVESENTENCES_SITE names the folder of the site:
 
