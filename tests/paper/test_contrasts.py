@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from drawn_texts import drawn
@@ -143,23 +142,6 @@ def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
     assert {note for note in table.notes if "different seeds" in note} - set(alike.notes)
 
 
-def test_what_the_scale_leaves_out_is_said(made, made_of_categories):
-    notes = "\n".join(table_of(made(CONTRAST, CONTRAST | {"role": "coco"}, leave_out={"losses": ["knn3"]})).notes)
-    assert "3 of 4 contrasts" in notes and "kNN margin, k = 3 − hardest negative" in notes
-    assert "the role of coco" in notes
-    one_sided = made(CONTRAST, leave_out={"losses": ["hardest"]})
-    assert "only one side" in table_of(one_sided).notes[0]
-    assert one_sided.drawing("toy/f").data.empty
-    apart = made(CONTRAST | {"a": "all"}, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [9]}])
-    assert "all negatives − hardest negative" in table_of(apart).notes[0]
-    pascal = {"role": "pascal", "a": "sam", "b": "cca"}
-    notes = "\n".join(table_of(made_of_categories(*OF_CATEGORIES, pascal, methods=["sam", "fixed"])).notes)
-    for named in ("2 of 6 contrasts", "SAM − CCA (made in the role of", "the role of pascal", "CCA"):
-        assert named in notes
-    nothing = table_of(made_of_categories(OF_CATEGORIES[1], methods=["sam"]))
-    assert nothing.groups == () and "left out" in nothing.notes[0]
-
-
 SCENES = "scenes in the role of Flickr30K"
 
 
@@ -196,30 +178,6 @@ def test_what_both_sides_share_stands_above_and_what_differs_in_the_name(make_sc
     (found,) = contrasts_of(study.exhibit("t").contrast_specs(), study, make_scale(keep=None, studies=["toy"]))
     words = (setting_in_words(found, study), contrast_in_words(found, study))
     assert words == (group, name.replace("−", "\N{MINUS SIGN}"))
-
-
-def test_groups_say_division_and_epoch_sides_say_theirs_where_they_differ_and_questions_stand_once(made_of_categories):
-    table = table_of(made_of_categories(*OF_CATEGORIES, table={"measures": [{}, {"direction": "i2t"}]}))
-    where = "made in the role of Wikipedia"
-    names = {group.title: ["".join(row.labels[:2]) for row in group.rows[::2]] for group in table.groups}
-    assert table.stub == ("Question", "A − B", "Metric") and names == {
-        f"{where}, printed, best validation mAP": ["Does it help?SAM", "More than CCA?SAM"],
-        f"{where}, printed, last epoch": ["Does it help?SAM"],
-        f"{where}, printed": ["fixed margin: lowest validation loss"],
-        f"{where}, whole_test, best validation mAP": ["SAM"],
-    }
-    assert {row.labels[0] for group in table.groups for row in group.rows[1::2]} == {""}
-    for parts in ((f"{where}, whole_test (36)", "Hillis"), ("printed (24 of ", "Gao and Owen"), ("100 bootstrap",)):
-        assert any(all(part in note for part in parts) for note in table.notes), parts
-
-
-def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made):
-    made_up = made(CONTRAST, figure=(("equivalent_within", {"Rsum": 1.5, "Nsum_own_removed": 2}),))
-    drawing = made_up.drawing("toy/f")
-    assert any("± 1.5 Rsum" in note for note in drawing.notes)  # the other metric has no panel
-    means = drawing.data.query("seed == 'mean'").set_index(["contrast", "metric"])["value"]
-    seeds = drawing.data.query("seed != 'mean'").groupby(["contrast", "metric"])["value"].mean()
-    pd.testing.assert_series_equal(means.sort_index(), seeds.sort_index(), check_names=False)
 
 
 def test_lines_of_a_figure_may_be_named_by_what_they_ask(made):

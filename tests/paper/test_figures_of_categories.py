@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 from scipy.special import expit
 from scipy.stats import ttest_rel
 
@@ -148,16 +147,6 @@ def test_methods_with_one_schedule_share_its_line_and_a_fixed_margin_has_none(ma
     assert not data.duplicated(["setting", "line", "what", "epoch"]).any() and data["line"].nunique() == 2
 
 
-@pytest.mark.parametrize("methods", [["sam"], ["sam", "constant", "late", "fixed"]])
-@pytest.mark.parametrize("divisions", [["printed"], ["printed", "whole_test"]])
-@pytest.mark.slow
-def test_lines_and_labels_are_drawn_for_every_setting(made, methods, divisions):
-    drawing = made("margin_by_epoch", [row(*methods, division=divisions)]).drawing("toy/f")
-    canvas = drawn(drawing.draw)
-    assert [len(panel.lines) for panel in canvas.axes] == [drawing.data["line"].nunique()] * len(divisions)
-    assert misplaced(canvas) == []
-
-
 @pytest.mark.filterwarnings("error")
 def test_one_seed_one_epoch_and_a_role_that_nobody_plays_are_said_and_drawn(made):
     changes = {"seeds": [4], "training": {"epochs": 1}}
@@ -194,14 +183,6 @@ def test_each_category_has_a_panel_with_a_line_for_every_other(drawing, count):
     for panel, anchor in zip(canvas.axes, PASCAL[: count if count > 2 else 0], strict=False):
         named = [text.get_text().replace("birds", "bird") for text in panel.texts]
         assert named == [f"largest: {last[anchor].idxmax()}", f"smallest: {last[anchor].idxmin()}"]
-
-
-def test_each_method_has_its_panels_below_its_name(drawing):
-    canvas = drawn(drawing("category_margins", [row("sam", "late")])[0].draw)
-    assert len(canvas.axes) == 8 and misplaced(canvas) == []
-    headings = [text.get_text() for text in canvas.findobj(Text) if text.get_weight() == "bold"]
-    place = ": made in the role of wikipedia, printed"
-    assert [heading.removesuffix(place) for heading in headings if place in heading] == ["SAM", "later"]
 
 
 # --- the grid of starts and shares ------------------------------------------------------------------------------------

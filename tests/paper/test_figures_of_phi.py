@@ -72,17 +72,6 @@ def test_boxes_are_numpys_quantiles_and_every_pair_with_a_phi_is_in_one_bin(spec
         bin_pairs(spec, two_judges, pairs)
 
 
-def test_notes_say_who_judged_and_what_is_left_out(make_up, two_judges, judged_by):
-    drawing = make_up(two_judges).drawing(JUDGED)
-    notes = "\n".join(drawing.notes)
-    for part in ("Flickr8k Expert", "Flickr8k CrowdFlower", "own caption taken out of its references", "SPICE’s"):
-        assert part in notes
-    less = make_up(judged_by(EXPERT, CROWD, leave_out={"phis": ["spice", "tfidf"]})).drawing(JUDGED)
-    assert not {"spice", "tfidf"} & set(less.data["phi"])
-    assert any("SPICE, tf-idf cosine" in note for note in less.notes)
-    assert "Nobody" in make_up(judged_by()).drawing(JUDGED).notes[0]
-
-
 def test_every_point_of_a_line_is_a_measured_step(everything):
     measured, data = pd.read_parquet(everything.numbers(POSITIVES)[0]), everything.drawing(POSITIVES).data
     for order, found, searched in data[["order", "found", "searched"]].itertuples(index=False):

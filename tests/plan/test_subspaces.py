@@ -13,7 +13,6 @@ from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.study.exhibits import Source, SubspaceContrastSpec, SubspaceRowSpec, TableSpec
@@ -29,7 +28,6 @@ METHODS: dict[str, Any] = {
     "grid_0": {"method": "triplets", "loss": {"start": 0}},
     "grid_1": {"method": "triplets", "loss": {"start": 1}},
 }
-METHOD = TripletNetwork.model_validate(METHODS["grid_0"])
 PRINTED = {"validation": 231, "validation_from": "test"}
 
 
@@ -98,11 +96,6 @@ def scale_of(**categories: Any) -> Scale:
 
 def plan_of(scale: Scale, *exhibits: OfRows) -> Plan:
     return Plan(scale, {"study": study_of(*exhibits)}, read(Catalogue, CONFIG / "datasets.yaml"), config=CONFIG)
-
-
-def test_methods_are_called_as_labelled_or_by_what_was_stated() -> None:
-    rows = subspace_rows([row(method=["cca", "sam", "grid_0"])], study_of(labels={"sam": "SAM"}), scale_of())
-    assert [one.label for one in rows] == ["CCA", "SAM", METHOD.label()]
 
 
 def test_a_row_that_a_scale_does_not_make_says_why_and_has_no_runs() -> None:

@@ -31,7 +31,7 @@ class Report:
 
     def numbers_of(self, scale: str, name: str) -> list[Path]:
         """Return the files of numbers that a table or figure is made from: making it trains no more than it shows."""
-        places, exhibit = self.plan.places, self.plan.exhibits[name]
+        places, exhibit, compared = self.plan.places, self.plan.exhibits[name], self.plan.comparisons
         methods = [run.name for row in self.plan.subspace_rows[scale, name] for run in row.runs]
         match exhibit.reads:
             case "runs":
@@ -39,11 +39,9 @@ class Report:
             case "every_run":
                 return self.plan.metrics_of(self.plan.trained_at(scale))
             case "retrievals":
-                return (
-                    [places.retrievals(scale, name)] if self.plan.comparisons.retrievals_of_figure(scale, name) else []
-                )
+                return [places.retrievals(scale, name)] if compared.retrievals_of_figure(scale, name) else []
             case "contrasts":
-                return [places.contrasts(scale, name)] if self.plan.comparisons.paired_runs(scale, name) else []
+                return [places.contrasts(scale, name)] if compared.paired_runs(scale, name) else []
             case "correlations":
                 return self._agreements("json")
             case "judged_pairs":
@@ -64,11 +62,7 @@ class Report:
                 parts = ("histories", "category_margins")
                 return [path for part in parts for path in self.plan.subspaces.numbers_of(methods, part)]
             case "subspace_contrasts":
-                return (
-                    [places.subspace_contrasts(scale, name)]
-                    if self.plan.comparisons._subspace_contrasts(scale, name)
-                    else []
-                )
+                return [places.subspace_contrasts(scale, name)] if compared.paired_subspaces(scale, name) else []
             case "subspace_projection" if methods:
                 margins = self.plan.subspaces.numbers_of(methods[:1], "category_margins")
                 return [places.subspace_projection(scale, name), *margins]
@@ -159,11 +153,8 @@ class Report:
         pages.append(("Evidence", "Claims", "claims/claims.html"))
         pages += [("Evidence", "Gallery of queries", GALLERY)] if self.plan.comparisons.gallery(scale) else []
         pages += [("Evidence", "Runs", "runs/index.html")] if self.shows_runs(scale) else []
-        fields = ("part", "label", "path")
-        return {
-            "title": self.plan.scales[scale].title,
-            "pages": [dict(zip(fields, page, strict=True)) for page in pages],
-        }
+        named = [{"part": part, "label": label, "path": path} for part, label, path in pages]
+        return {"title": self.plan.scales[scale].title, "pages": named}
 
     def shown_at(self, scale: str) -> list[str]:
         """Return studies of which the scale, or its complete form, makes a table or figure."""

@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.claims.judging import judge_claims
 from fivesentences.paper.claims.writing import line_of, read_claims, write_claims
 from fivesentences.paper.numbers.results import kind_of
-from fivesentences.paper.site.overview import about, effects_of, write_overview
+from fivesentences.paper.site.overview import effects_of, write_overview
 from fivesentences.paper.site.pictures import Picture, read_examples, read_features_sheet
 from fivesentences.paper.site.runs import write_runs_page
 from fivesentences.paper.site.sheets import write_examples, write_features_sheet
@@ -51,12 +51,6 @@ def titles_on(text):
 def test_a_note_of_several_tables_stands_once_and_says_of_which():
     notes = {"table1": ["a", "b", "c", "c"], "table2": ["b", "a"], "figure1": ["a", "d"], "figure2": []}
     assert shared_notes(notes) == [SharedNote("a"), SharedNote("b", ("table1", "table2"))]
-
-
-def test_runs_of_category_retrieval_are_not_said_to_be_evaluated_with_a_phi(scale):
-    assert about(scale, [], {"categories": 287}) == ["287 trained runs of category retrieval."]
-    (both,) = about(scale, [], {"matching": 1, "categories": 15})
-    assert both.startswith("1 trained run of image-text matching and 15 of category retrieval, evaluated with ")
 
 
 @pytest.mark.parametrize(
