@@ -11,9 +11,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
-from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words
 from fivesentences.storage import write_json
-from fivesentences.study.expand import contrasts_of
 from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
@@ -101,24 +99,6 @@ def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metr
     assert tidy.loc[("all", "Rsum", "mean_a"), "value"] == pytest.approx(mean)
 
 
-def test_every_statistic_of_categories_is_that_of_the_file_by_measure_and_epoch(made_of_categories):
-    measures = [{"metric": "mAP", "direction": "mean"}, {"metric": "mAP@R", "direction": "t2i"}]
-    made_up = made_of_categories(*OF_CATEGORIES, table={"measures": measures})
-    keys = ["division", "a", "a_selection", "b", "b_selection", "metric", "direction", "statistic"]
-    tidy = table_of(made_up).tidy().set_index(keys).sort_index()
-    assert tidy.index.is_unique and len(tidy) == 5 * 2 * 9
-    found = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)["contrasts"]
-    assert len(found) == 5
-    for one in found:
-        a, b = (
-            "cca" if "/cca/" in run else "fixed" if "nothing" in run else "sam" for run in (one["a"][0], one["b"][0])
-        )
-        for measure in measures:
-            numbers = one["metrics"][measure["metric"]][measure["direction"]]
-            sides = (a, one["a_selection"], b, one["b_selection"])
-            check_statistics(tidy.loc[(one["division"], *sides, measure["metric"], measure["direction"])], numbers)
-
-
 def test_a_single_seed_has_a_difference_without_interval_and_a_note_says_why(made, made_of_categories):
     made_up = made(CONTRAST, seeds=[4])
     drawing = made_up.drawing("toy/f")
@@ -140,44 +120,6 @@ def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
     assert shown == [["mean", "1", "2"], ["mean", "0", "1", "2"]]
     alike = table_of(made(CONTRAST))
     assert {note for note in table.notes if "different seeds" in note} - set(alike.notes)
-
-
-SCENES = "scenes in the role of Flickr30K"
-
-
-@pytest.mark.parametrize(
-    ("contrast", "group", "name"),
-    [
-        ({"b": "hardest"}, f"VSE++, {SCENES}, all training captions", "all negatives − hardest negative"),
-        (
-            {"epochs": 4, "against": {"epochs": 6}},
-            f"VSE++, {SCENES}, all training captions",
-            "all negatives: 4 epochs − 6 epochs",
-        ),
-        (
-            {"b": "hardest", "epochs": 4},
-            f"VSE++, {SCENES}, all training captions, 4 epochs",
-            "all negatives − hardest negative",
-        ),
-        ({"against": {"model": "cvse"}}, f"{SCENES}, all training captions", "all negatives: VSE++ − CVSE"),
-        (
-            {"fraction": 0.1, "captions_per_image": 2, "against": {"captions_per_image": 1}},
-            f"VSE++, {SCENES}",
-            "all negatives: 10% of the training captions, 2 captions per training image "
-            "− 10% of the training captions, 1 caption per training image",
-        ),
-        (
-            {"b": "hardest", "against": {"epochs": 4}},
-            f"VSE++, {SCENES}, all training captions",
-            "all negatives, the scale’s epochs − hardest negative, 4 epochs",
-        ),
-    ],
-)
-def test_what_both_sides_share_stands_above_and_what_differs_in_the_name(make_scale, contrast, group, name):
-    study = study_of({"role": "flickr30k", "a": "all", **contrast})
-    (found,) = contrasts_of(study.exhibit("t").contrast_specs(), study, make_scale(keep=None, studies=["toy"]))
-    words = (setting_in_words(found, study), contrast_in_words(found, study))
-    assert words == (group, name.replace("−", "\N{MINUS SIGN}"))
 
 
 def test_lines_of_a_figure_may_be_named_by_what_they_ask(made):

@@ -213,17 +213,6 @@ def test_points_are_means_and_differences_are_scipys_paired_intervals(made, metr
         assert shown == pytest.approx((np.mean(values - fixed), *interval), abs=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fixed", [[], ["fixed"], ["fixed", "half"]])
-@pytest.mark.parametrize("selection", ["map", ["map", "last"]])
-def test_values_stand_beside_differences_where_there_is_a_fixed_margin(made, fixed, selection):
-    canvas = drawn(made("start_and_share", [row(*fixed, *GRID, selection=selection)]).drawing("toy/f").draw)
-    assert len(canvas.axes) == (1 if selection == "map" else 2) * (2 if fixed else 1)
-    ends = [text.get_text() for text in canvas.axes[-1].texts]
-    assert {f"λ = {share:g}" for share in SHARES} <= {*ends} and len(ends) == len(SHARES) + len(fixed)
-    assert misplaced(canvas) == []
-
-
 @pytest.mark.parametrize("methods", [["grid_0_0"], ["fixed", "grid_0.4_0.1"], ["fixed", "grid_0_0", "grid_1_1"]])
 @pytest.mark.slow
 def test_few_points_and_one_seed_are_drawn_too(made, methods):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import get_args
 
 import numpy as np
@@ -82,26 +81,6 @@ def test_every_point_of_a_line_is_a_measured_step(everything):
     assert (last["found"] == 100).all() and last.loc["cider", "searched"] == 200
 
 
-def test_the_papers_points_stand_beside_ours(everything, tmp_path):
-    steps = {"tfidf": [(1_400_000, 3000), (1_600_000, 5000)], "labels": [(11_000_000, 5000), (20_000_000, 3000)]}
-    lines = [
-        ("cxc", "coco", order, searched, 124_975_000)
-        for order, found in steps.items()
-        for searched, count in found
-        for _ in range(count)
-    ]
-    columns = ["judge", "dataset", "order", "searched", "pairs"]
-    pd.DataFrame(lines, columns=columns).to_parquet(tmp_path / "cxc.parquet", index=False)
-    files = [tmp_path / "cxc.parquet"]
-    drawing = make(everything.plan.figures[POSITIVES], everything.contexts[POSITIVES], files)
-    printed = drawing.data[drawing.data["published"]]
-    assert printed[["found", "searched"]].to_numpy().tolist() == [[7000, 1_500_000], [7039, 11_800_000]]
-    by_semantics = next(note for note in drawing.notes if "1,500,000" in note)
-    by_classes = next(note for note in drawing.notes if "11,800,000" in note)
-    assert "3,000 by tf-idf" in by_semantics and "0 by shared labels" in by_semantics
-    assert "8,000 by tf-idf" in by_classes and "5,000 by shared labels" in by_classes
-
-
 @pytest.fixture
 def measured(everything):
     return read_json(everything.numbers(HISTOGRAM)[0])
@@ -123,17 +102,6 @@ def test_the_histogram_draws_what_was_measured(everything, measured, tmp_path):
     write_json(tmp_path / "scenes.json", measured | {"phis": {"cider": measured["phis"]["cider"]}})
     with pytest.raises(InputError, match=r"scenes/test .*'spice'"):
         make(everything.plan.figures[HISTOGRAM], everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
-
-
-def test_the_best_captions_of_other_images_stand_beside_the_median_of_the_own(everything, measured):
-    drawing = everything.drawing(BEST)
-    data = drawing.data[drawing.data["phi"] == "spice"]
-    for image in measured["chosen"]:
-        shown = data[data["image_id"] == image["image_id"]]
-        assert shown["caption"].tolist() == [one["caption"] for one in image[OTHERS]["spice"]]
-        assert shown["of_image"].tolist() == [one["image_id"] for one in image[OTHERS]["spice"]]
-        assert set(shown["median_own"]) == {statistics.median(image["own"]["spice"]["own_left_out"])}
-    assert "5 of 12 images of scenes/test" in drawing.notes[0]
 
 
 @pytest.mark.parametrize("exhibit", [HISTOGRAM, BEST])

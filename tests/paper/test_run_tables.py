@@ -185,26 +185,6 @@ def test_published_features_may_differ_by_row(build, make_scale):
     assert "other features" in notes_of(table, "resnet152.tv_in1k-global") != notes_of(table, "vgg19.tv_in1k-global")
 
 
-def test_of_hubs_the_smaller_are_the_better_of_classes_between_none_and_published_rows_are_columns(build, scale):
-    table = build("knn_margin/table5", scale)
-    rows = table.groups[0].rows
-    assert [cell.published for cell in rows[0].cells] == [
-        79.2,
-        4.1,
-        16.7,
-        12.0,
-        2.0,
-        *[None] * (len(table.columns) - 5),
-    ]
-    shown = table.lines(rows[0])[0].cells
-    for index, metric in enumerate(column.keys["metric"].removeprefix("hubs ") for column in table.columns):
-        digits = 2 if metric in ("skewness", "Gini") else 1
-        assert len(shown[index].text.partition(".")[2]) == len(shown[index].beside.partition(".")[2]) == digits
-        values = [round(row.cells[index].value, digits) for row in rows]
-        best = [value == min(values) and metric in ("0", "max", "skewness", "Gini") for value in values]
-        assert [row.cells[index].best for row in rows] == best, metric
-
-
 @pytest.mark.parametrize("labels", [True, False])
 def test_without_labels_pmrp_is_a_dash_and_the_notes_say_so(build, make_scale, labels):
     table = build("daa_supp/table1", make_scale(evaluation_phis=PHIS), labels=labels)
