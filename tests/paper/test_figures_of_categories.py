@@ -133,7 +133,7 @@ def test_every_point_is_the_mean_and_range_over_the_seeds_histories(made):
         shown = data[(data["what"] == what) & (data["line"] == line)].set_index("epoch")
         expected = of_sam[column].agg(["mean", "min", "max", "count"])
         np.testing.assert_allclose(shown[["mean", "low", "high", "seeds"]], expected)
-    with pytest.raises(InputError, match="/cca/seed=0' recorded no margins"):
+    with pytest.raises(InputError, match="/cca/seed=0"):
         made("margin_by_epoch", [row("cca")]).drawing("toy/f")
 
 
@@ -165,9 +165,9 @@ def test_every_point_is_the_mean_over_the_seeds_of_one_pair_of_categories(drawin
     expected = frame.groupby(["anchor", "negative", "epoch"])["mean_margin"].agg(["mean", "min", "max", "count"])
     shown = found.data.set_index(["anchor", "negative", "epoch"])[["mean_margin", "low", "high", "seeds"]]
     np.testing.assert_allclose(shown, expected.loc[shown.index])
-    with pytest.raises(InputError, match="seed=1' recorded no margins"):
+    with pytest.raises(InputError, match="seed=1"):
         drawing("category_margins", [row("sam")], change=lambda one: one[~one.iloc[:, 0].str.endswith("seed=1")])
-    with pytest.raises(InputError, match="'mean_margin' is missing"):
+    with pytest.raises(InputError, match="'mean_margin'"):
         drawing("category_margins", [row("sam")], change=lambda one: one.rename(columns={"mean_margin": "margin"}))
 
 
@@ -226,9 +226,9 @@ def test_few_points_and_one_seed_are_drawn_too(made, methods):
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
-        (["constant", "grid_0_0"], "'constant' has no place in it"),
-        (["cca", "grid_0_0"], "'cca' has no place in it"),
-        (["wide", "grid_0.2_0.1"], "two rows have fₐ = 0.2 and λ = 0.1"),
+        (["constant", "grid_0_0"], "'constant'"),
+        (["cca", "grid_0_0"], "'cca'"),
+        (["wide", "grid_0.2_0.1"], r"0\.2.*0\.1"),
     ],
 )
 def test_rows_that_have_no_place_or_the_same_one_are_refused(made, methods, message):

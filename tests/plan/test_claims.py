@@ -87,11 +87,11 @@ def test_what_is_half_said_is_refused():
     ):
         with pytest.raises(ValidationError, match=said):
             RunsTest.model_validate(given)
-    with pytest.raises(ValidationError, match="name one of fraction"):
+    with pytest.raises(ValidationError, match="one of fraction"):
         Than()
     with pytest.raises(ValidationError, match="c and d stand together"):
         Printed(of="x", size=1, table="t", metric="Rsum", a="1", b="2", c="3")
-    with pytest.raises(ValidationError, match="names table, metric and a"):
+    with pytest.raises(ValidationError, match="table, metric and a"):
         Printed(of="x", size=1, table="t")
 
 
@@ -100,9 +100,9 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
     test = {"kind": "runs", "a": "missing", "b": "hardest", "measure": {"metric": "Rsum"}}
     claim = {"name": "one", "claim": "A statement that can be checked.", "where": "Table 1", "test": test}
     claims = check(Claims, {"study": "daa_supp", "claims": [claim]}, "a test")
-    with pytest.raises(InputError, match=r"claims/daa_supp\.yaml names the loss 'missing'"):
+    with pytest.raises(InputError, match=r"claims/daa_supp\.yaml.*'missing'"):
         PaperClaims("daa_supp", claims, paper.study)
-    with pytest.raises(InputError, match="two claims are named 'one'"):
+    with pytest.raises(InputError, match="'one'"):
         check(Claims, {"study": "daa_supp", "claims": [claim, claim]}, "a test")
 
 

@@ -105,13 +105,13 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
     [
         ({"loss": ["a", "b"]}, {"losses": {"a": SAM, "b": SAM | {"margin": 0.3}}}, {}, "runs are both named.*loss is"),
         ({"fraction": 0.25}, {}, {"training": {"epochs": {1.0: 3, 0.1: 2}}}, r"fraction 0\.25 \(only 1, 0\.1\)"),
-        ({"model": "scann"}, {}, {}, "'scann' is not a model; did you mean 'scan'"),
+        ({"model": "scann"}, {}, {}, r"'scann'.*'scan'"),
         ({}, {}, {"keep": [{"loss": "c"}]}, r"keep\[0\].*of its studies"),
         (
             {},
             {},
             {"other_seeds": [{"model": "sgrr", "seeds": [1]}]},
-            r"other_seeds\[0\].model names 'sgrr', which is no model of its studies; did you mean 'sgr'",
+            r"other_seeds.*\[0\].*'sgrr'.*'sgr'",
         ),
         *(
             ({}, {"models": SCAN}, {"training": {"epochs": 1} | training}, said)

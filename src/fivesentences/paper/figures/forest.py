@@ -14,7 +14,6 @@ from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import COLOURS, SOFT
 from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
-from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
     contrast_in_words,
@@ -22,7 +21,7 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_contrasts,
     notes_on_contrasts_left_out,
 )  # fmt: skip
-from fivesentences.paper.text.numbers import MINUS, number, signed
+from fivesentences.paper.text.names import MINUS, number, signed, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.study.exhibits import ForestFigure
 from fivesentences.study.expand import contrasts_of
