@@ -137,16 +137,6 @@ def test_every_point_is_the_mean_and_range_over_the_seeds_histories(made):
         made("margin_by_epoch", [row("cca")]).drawing("toy/f")
 
 
-def test_methods_with_one_schedule_share_its_line_and_a_fixed_margin_has_none(made):
-    data = made("margin_by_epoch", [row("sam", "constant", "late", "fixed")]).drawing("toy/f").data
-    schedules = data[data["what"] == "alpha"]["line"].unique().tolist()
-    assert schedules == ["α(t), fₐ = 0.4, k = 0.1", "α(t), fₐ = 0.7, k = 0.1"]
-    assert data[data["what"] == "mean margin"]["line"].nunique() == 4
-    # Rows that differ in the chosen epoch alone are one line.
-    data = made("margin_by_epoch", [row("sam", selection=["map", "last"])]).drawing("toy/f").data
-    assert not data.duplicated(["setting", "line", "what", "epoch"]).any() and data["line"].nunique() == 2
-
-
 @pytest.mark.filterwarnings("error")
 def test_one_seed_one_epoch_and_a_role_that_nobody_plays_are_said_and_drawn(made):
     changes = {"seeds": [4], "training": {"epochs": 1}}

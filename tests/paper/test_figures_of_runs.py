@@ -101,17 +101,6 @@ def test_one_seed_has_a_mean_without_an_interval_and_the_notes_say_so(build, mak
     assert build(FIGURE3, make_scale(seeds=[0])).data["spread"].isna().all()
 
 
-@pytest.mark.slow
-def test_each_model_has_its_panels_and_lines_are_named_by_what_tells_them_apart(build, make_scale):
-    rows = [*ROWS, {"role": "flickr30k", "fraction": 0.1, "model": "cvse", "epochs": [15, 30], "loss": "hardest"}]
-    drawing = build("toy/f", make_scale(keep=None), study=curves_of(rows=rows, relative_to="hardest"))
-    of_model = drawing.data.groupby("model")["label"].unique()
-    assert of_model["vsepp"].tolist() == ["hardest negative", "all negatives", "kNN margin, k = 3"]
-    assert of_model["cvse"].tolist() == ["hardest negative"]
-    canvas = drawn(drawing.draw)
-    assert len(canvas.axes) == 4 and misplaced(canvas) == []
-
-
 def test_without_the_loss_to_which_differences_are_taken_the_values_are_drawn_alone(build, make_scale):
     drawing = build(CROSSING, make_scale(keep=[{"loss": ["all", "knn3"]}]))
     assert drawing.data["difference"].isna().all()

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.config.files import config_file
 from fivesentences.config.scales import RIGHT
-from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, cells_of
+from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, method_cells, run_cells
+from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.runs import members_of
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from fivesentences.plan.plan import Plan
@@ -117,8 +119,16 @@ class Report:
         if scale not in self._cells:
             made, at = self.plan.made[scale], self.plan.scales[scale]
             candidates, methods = candidates_of(made.runs.values(), at), list(made.subspaces.values())
+
+            def cells(test: AnyTest, study: Study) -> list[RunCell] | list[MethodCell]:
+                if isinstance(test, MethodsTest):
+                    return method_cells(test, study, methods, at)
+                if isinstance(test, RunsTest | LevelTest):
+                    return run_cells(test, study, at, candidates, self.plan.inferences)
+                return []  # its numbers are not those of runs in pairs
+
             self._cells[scale] = {
-                (paper.name, one.name): cells_of(one.test, paper.study, at, candidates, self.plan.inferences, methods)
+                (paper.name, one.name): cells(one.test, paper.study)
                 for paper in self.plan.claims
                 for one in paper.claims.claims
             }

@@ -13,7 +13,7 @@ from typing import Any
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import Inference, as_list, asked
 from fivesentences.losses import LossSpec
-from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
+from fivesentences.study.claims import LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
@@ -138,20 +138,6 @@ def candidates_of(runs: Iterable[RunSpec], scale: Scale) -> list[Candidate]:
         }
         found.append(Candidate(run, _without_loss(run).name, about))
     return found
-
-
-def cells_of(
-    test: AnyTest,
-    study: Study,
-    scale: Scale,
-    candidates: Sequence[Candidate],
-    inferences: Mapping[str, Sequence[str]],
-    subspace_runs: Sequence[SubspaceRun],
-) -> list[RunCell] | list[MethodCell]:
-    """Return every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
-    if isinstance(test, MethodsTest):
-        return method_cells(test, study, subspace_runs, scale)
-    return run_cells(test, study, scale, candidates, inferences) if isinstance(test, RunsTest | LevelTest) else []
 
 
 def run_cells(
