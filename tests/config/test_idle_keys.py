@@ -68,7 +68,7 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "Adversarial": (BASELINE, {"adversary", "margin", "triplets"}),
     "AgreementFigure": (QUESTION, {"references"}),
     "ColumnSpec": (QUESTION, {"formula", "ties"}),
-    "ForestFigure": (QUESTION, {"equivalent_within", "measures"}),
+    "ForestFigure": (QUESTION, {"measures"}),
     "OtherSide": (QUESTION, {"captions_per_image", "features", "fraction", "model"}),
     "SubspaceFigure": (QUESTION, {"at"}),
 }

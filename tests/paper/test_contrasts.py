@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from drawn_texts import drawn
@@ -12,9 +11,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
-from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words
 from fivesentences.storage import write_json
-from fivesentences.study.expand import contrasts_of
 from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
@@ -102,24 +99,6 @@ def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metr
     assert tidy.loc[("all", "Rsum", "mean_a"), "value"] == pytest.approx(mean)
 
 
-def test_every_statistic_of_categories_is_that_of_the_file_by_measure_and_epoch(made_of_categories):
-    measures = [{"metric": "mAP", "direction": "mean"}, {"metric": "mAP@R", "direction": "t2i"}]
-    made_up = made_of_categories(*OF_CATEGORIES, table={"measures": measures})
-    keys = ["division", "a", "a_selection", "b", "b_selection", "metric", "direction", "statistic"]
-    tidy = table_of(made_up).tidy().set_index(keys).sort_index()
-    assert tidy.index.is_unique and len(tidy) == 5 * 2 * 9
-    found = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)["contrasts"]
-    assert len(found) == 5
-    for one in found:
-        a, b = (
-            "cca" if "/cca/" in run else "fixed" if "nothing" in run else "sam" for run in (one["a"][0], one["b"][0])
-        )
-        for measure in measures:
-            numbers = one["metrics"][measure["metric"]][measure["direction"]]
-            sides = (a, one["a_selection"], b, one["b_selection"])
-            check_statistics(tidy.loc[(one["division"], *sides, measure["metric"], measure["direction"])], numbers)
-
-
 def test_a_single_seed_has_a_difference_without_interval_and_a_note_says_why(made, made_of_categories):
     made_up = made(CONTRAST, seeds=[4])
     drawing = made_up.drawing("toy/f")
@@ -141,85 +120,6 @@ def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
     assert shown == [["mean", "1", "2"], ["mean", "0", "1", "2"]]
     alike = table_of(made(CONTRAST))
     assert {note for note in table.notes if "different seeds" in note} - set(alike.notes)
-
-
-def test_what_the_scale_leaves_out_is_said(made, made_of_categories):
-    notes = "\n".join(table_of(made(CONTRAST, CONTRAST | {"role": "coco"}, leave_out={"losses": ["knn3"]})).notes)
-    assert "3 of 4 contrasts" in notes and "kNN margin, k = 3 − hardest negative" in notes
-    assert "the role of coco" in notes
-    one_sided = made(CONTRAST, leave_out={"losses": ["hardest"]})
-    assert "only one side" in table_of(one_sided).notes[0]
-    assert one_sided.drawing("toy/f").data.empty
-    apart = made(CONTRAST | {"a": "all"}, other_seeds=[{"model": "vsepp", "loss": "all", "seeds": [9]}])
-    assert "all negatives − hardest negative" in table_of(apart).notes[0]
-    pascal = {"role": "pascal", "a": "sam", "b": "cca"}
-    notes = "\n".join(table_of(made_of_categories(*OF_CATEGORIES, pascal, methods=["sam", "fixed"])).notes)
-    for named in ("2 of 6 contrasts", "SAM − CCA (made in the role of", "the role of pascal", "CCA"):
-        assert named in notes
-    nothing = table_of(made_of_categories(OF_CATEGORIES[1], methods=["sam"]))
-    assert nothing.groups == () and "left out" in nothing.notes[0]
-
-
-SCENES = "scenes in the role of Flickr30K"
-
-
-@pytest.mark.parametrize(
-    ("contrast", "group", "name"),
-    [
-        ({"b": "hardest"}, f"VSE++, {SCENES}, all training captions", "all negatives − hardest negative"),
-        (
-            {"epochs": 4, "against": {"epochs": 6}},
-            f"VSE++, {SCENES}, all training captions",
-            "all negatives: 4 epochs − 6 epochs",
-        ),
-        (
-            {"b": "hardest", "epochs": 4},
-            f"VSE++, {SCENES}, all training captions, 4 epochs",
-            "all negatives − hardest negative",
-        ),
-        ({"against": {"model": "cvse"}}, f"{SCENES}, all training captions", "all negatives: VSE++ − CVSE"),
-        (
-            {"fraction": 0.1, "captions_per_image": 2, "against": {"captions_per_image": 1}},
-            f"VSE++, {SCENES}",
-            "all negatives: 10% of the training captions, 2 captions per training image "
-            "− 10% of the training captions, 1 caption per training image",
-        ),
-        (
-            {"b": "hardest", "against": {"epochs": 4}},
-            f"VSE++, {SCENES}, all training captions",
-            "all negatives, the scale’s epochs − hardest negative, 4 epochs",
-        ),
-    ],
-)
-def test_what_both_sides_share_stands_above_and_what_differs_in_the_name(make_scale, contrast, group, name):
-    study = study_of({"role": "flickr30k", "a": "all", **contrast})
-    (found,) = contrasts_of(study.exhibit("t").contrast_specs(), study, make_scale(keep=None, studies=["toy"]))
-    words = (setting_in_words(found, study), contrast_in_words(found, study))
-    assert words == (group, name.replace("−", "\N{MINUS SIGN}"))
-
-
-def test_groups_say_division_and_epoch_sides_say_theirs_where_they_differ_and_questions_stand_once(made_of_categories):
-    table = table_of(made_of_categories(*OF_CATEGORIES, table={"measures": [{}, {"direction": "i2t"}]}))
-    where = "made in the role of Wikipedia"
-    names = {group.title: ["".join(row.labels[:2]) for row in group.rows[::2]] for group in table.groups}
-    assert table.stub == ("Question", "A − B", "Metric") and names == {
-        f"{where}, printed, best validation mAP": ["Does it help?SAM", "More than CCA?SAM"],
-        f"{where}, printed, last epoch": ["Does it help?SAM"],
-        f"{where}, printed": ["fixed margin: lowest validation loss"],
-        f"{where}, whole_test, best validation mAP": ["SAM"],
-    }
-    assert {row.labels[0] for group in table.groups for row in group.rows[1::2]} == {""}
-    for parts in ((f"{where}, whole_test (36)", "Hillis"), ("printed (24 of ", "Gao and Owen"), ("100 bootstrap",)):
-        assert any(all(part in note for part in parts) for note in table.notes), parts
-
-
-def test_a_figure_marks_the_band_of_equivalence_and_draws_every_seed(made):
-    made_up = made(CONTRAST, figure=(("equivalent_within", {"Rsum": 1.5, "Nsum_own_removed": 2}),))
-    drawing = made_up.drawing("toy/f")
-    assert any("± 1.5 Rsum" in note for note in drawing.notes)  # the other metric has no panel
-    means = drawing.data.query("seed == 'mean'").set_index(["contrast", "metric"])["value"]
-    seeds = drawing.data.query("seed != 'mean'").groupby(["contrast", "metric"])["value"].mean()
-    pd.testing.assert_series_equal(means.sort_index(), seeds.sort_index(), check_names=False)
 
 
 def test_lines_of_a_figure_may_be_named_by_what_they_ask(made):

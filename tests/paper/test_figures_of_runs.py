@@ -6,16 +6,13 @@ import itertools
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from scipy import stats
 
 from drawn_texts import drawn, misplaced
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import collect
-from fivesentences.paper.figures.curves import draw_semantic_recall
 from fivesentences.paper.figures.front import undominated
 from fivesentences.paper.rendering import make
 from fivesentences.storage import write_json
@@ -104,27 +101,10 @@ def test_one_seed_has_a_mean_without_an_interval_and_the_notes_say_so(build, mak
     assert build(FIGURE3, make_scale(seeds=[0])).data["spread"].isna().all()
 
 
-@pytest.mark.slow
-def test_each_model_has_its_panels_and_lines_are_named_by_what_tells_them_apart(build, make_scale):
-    rows = [*ROWS, {"role": "flickr30k", "fraction": 0.1, "model": "cvse", "epochs": [15, 30], "loss": "hardest"}]
-    drawing = build("toy/f", make_scale(keep=None), study=curves_of(rows=rows, relative_to="hardest"))
-    of_model = drawing.data.groupby("model")["label"].unique()
-    assert of_model["vsepp"].tolist() == ["hardest negative", "all negatives", "kNN margin, k = 3"]
-    assert of_model["cvse"].tolist() == ["hardest negative"]
-    canvas = drawn(drawing.draw)
-    assert len(canvas.axes) == 4 and misplaced(canvas) == []
-
-
 def test_without_the_loss_to_which_differences_are_taken_the_values_are_drawn_alone(build, make_scale):
     drawing = build(CROSSING, make_scale(keep=[{"loss": ["all", "knn3"]}]))
     assert drawing.data["difference"].isna().all()
     assert len(drawn(drawing.draw).axes) == drawing.data["metric"].nunique()
-
-
-def test_curves_over_epochs_say_whose_weights_were_kept(build, scale):
-    drawing = build("evidence_length/length", scale)
-    assert drawing.data["kept_epoch"].eq(2).all()  # made-up seeds 0, 1 and 2 keep epochs 1, 2 and 3
-    assert any("epoch 2 of 15, 2 of 30, 2 of 60" in note for note in drawing.notes)
 
 
 @pytest.mark.parametrize(
@@ -228,23 +208,6 @@ def test_runs_evaluated_at_other_m_are_named(build, scale):
         build(FIGURE3, scale, lose_the_last_m)
 
 
-@pytest.mark.slow
-def test_a_figure_grows_with_its_lines_and_every_dataset_has_panels_of_its_own(everything, studies):
-    data, study = everything.drawing(FIGURE3).data, studies["five_sentences"]
-    # As if the scale trained more models: rows of the same losses for each.
-    lines = [
-        data.assign(model=model, label=f"{model}, " + data["label"], mean=data["mean"] + 3 * place)
-        for place, model in enumerate(("vsepp", "scan", "vsrn", "cvse", "sgr", "saf"))
-    ]
-    canvas = drawn(lambda canvas: draw_semantic_recall(canvas, pd.concat(lines, ignore_index=True), study))
-    assert canvas.get_figheight() > 10 and misplaced(canvas) == []
-    other, canvas = data.assign(role="coco", dataset="coco", mean=data["mean"] / 2), Figure()
-    draw_semantic_recall(canvas, pd.concat([data, other], ignore_index=True), study)
-    shown = [[line.get_ydata().tolist() for line in panel.lines] for panel in canvas.axes]
-    assert np.allclose(np.array(shown[:4]), 2 * np.array(shown[4:]))
-    assert [block.get_suptitle() for block in canvas.subfigs][1] == "MS-COCO"
-
-
 # --- hubs, retrievals and agreement of metrics ----------------------------------------------------------------------
 
 
@@ -270,15 +233,6 @@ def test_every_point_is_the_share_of_items_that_are_nearest_so_often(everything)
     line = data.query("direction == 't2i' and inference == 'naive' and loss == 'max'")
     chance = 100 * stats.binom.sf(line["at_least"] - 1, 200, 1 / 40)
     np.testing.assert_allclose(line["by_chance"], np.where(chance * 0.4 > 1e-3, chance, 0), atol=1e-9)
-
-
-@pytest.mark.slow
-def test_notes_say_what_is_transductive_and_what_is_left_out(everything, make_up, make_scale):
-    notes = " ".join(everything.drawing(HUBNESS).notes)
-    assert "Inverted softmax, CSLS and assignment" in notes and "Transductive" in notes
-    three = make_up(make_scale(leave_out={"inferences": ["assignment"]})).drawing(HUBNESS)
-    assert "assignment" not in set(three.data["inference"])
-    assert any("tiny to save time: assignment" in note for note in three.notes)
 
 
 @pytest.mark.slow

@@ -69,15 +69,6 @@ def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have
         ]
 
 
-def test_a_table_and_a_figure_read_one_file_each_that_pairs_all_their_runs(make_scale, tmp_path):
-    contrast = {"role": "flickr30k", "fraction": 0.1, "a": "all", "b": "hardest"}
-    plan = plan_of(study_of(contrast), make_scale(keep=None, studies=["s"]), tmp_path)
-    for name in ("s/t", "s/f"):
-        assert plan.report.numbers_of("tiny", name) == [plan.places.contrasts("tiny", name)]
-        (pair,) = plan.comparisons.paired_runs("tiny", name)
-        assert sorted([*pair["a"], *pair["b"]]) == sorted(plan.runs)
-
-
 def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_scale, tmp_path):
     contrast = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
     other = [{"model": "vsepp", "loss": "all", "seeds": [8]}]

@@ -41,22 +41,6 @@ def rows_of(study: Study, scale: Scale, exhibit: str = "t") -> list[Row]:
     return expand_rows(study.exhibit(exhibit).row_specs(), study, scale)
 
 
-def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_and_differs_in_precision_alone():
-    laptop, gpu = (plan_named(name).runs for name in ("flickr8k", "flickr8k_gpu"))
-    reference = {"training": next(iter(laptop.values())).training}
-    for name, run in laptop.items():
-        assert gpu[name].training == run.training.model_copy(update={"precision": "tf32"})
-        assert gpu[name].model_copy(update=reference) == run.model_copy(update=reference)
-    settings = {name.rpartition("=")[0] for name in gpu}
-    assert {f"{name}={seed}" for name in settings for seed in range(3)} <= set(gpu)
-    assert len(settings) > len({name.rpartition("=")[0] for name in laptop})
-
-
-def test_the_first_page_of_flickr30k_has_runs_of_the_papers_scale_with_the_same_settings():
-    first, papers = (plan_named(name).runs for name in ("flickr30k", "paper"))
-    assert first and {name: papers.get(name) for name in first} == first
-
-
 def test_a_role_nobody_plays_and_what_has_no_time_make_no_runs(studies, make_scale):
     scale = make_scale(leave_out={"losses": ["sam_paper_random"], "fractions": [0.25]})
     rows = rows_of(studies["five_sentences"], scale, "table2")
@@ -121,13 +105,13 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
     [
         ({"loss": ["a", "b"]}, {"losses": {"a": SAM, "b": SAM | {"margin": 0.3}}}, {}, "runs are both named.*loss is"),
         ({"fraction": 0.25}, {}, {"training": {"epochs": {1.0: 3, 0.1: 2}}}, r"fraction 0\.25 \(only 1, 0\.1\)"),
-        ({"model": "scann"}, {}, {}, "'scann' is not a model; did you mean 'scan'"),
+        ({"model": "scann"}, {}, {}, r"'scann'.*'scan'"),
         ({}, {}, {"keep": [{"loss": "c"}]}, r"keep\[0\].*of its studies"),
         (
             {},
             {},
             {"other_seeds": [{"model": "sgrr", "seeds": [1]}]},
-            r"other_seeds\[0\].model names 'sgrr', which is no model of its studies; did you mean 'sgr'",
+            r"other_seeds.*\[0\].*'sgrr'.*'sgr'",
         ),
         *(
             ({}, {"models": SCAN}, {"training": {"epochs": 1} | training}, said)

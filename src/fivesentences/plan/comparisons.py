@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.plan.places import as_text
 from fivesentences.study import expand
-from fivesentences.study.expand import SubspaceContrast
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.subspace_runs import PlacedRun
 
@@ -117,6 +116,7 @@ class Comparisons:
 
     def paired_subspaces(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of category retrieval of a table that the scale makes, paired by seed."""
+        specs, study = self.plan.exhibits[exhibit].subspace_contrasts(), self.plan.study_of(exhibit)
         return [
             {
                 "role": one.a.role,
@@ -128,12 +128,9 @@ class Comparisons:
                 "b_selection": one.b.selection,
                 "seeds": one.seeds,
             }
-            for one in self._subspace_contrasts(scale, exhibit)
+            for one in expand.subspace_contrasts(specs, study, self.plan.scales[scale])
+            if one.is_made
         ]
-
-    def _subspace_contrasts(self, scale: str, exhibit: str) -> list[SubspaceContrast]:
-        specs, study = self.plan.exhibits[exhibit].subspace_contrasts(), self.plan.study_of(exhibit)
-        return [one for one in expand.subspace_contrasts(specs, study, self.plan.scales[scale]) if one.is_made]
 
     def run_of_projection(self, scale: str, exhibit: str) -> tuple[PlacedRun, str] | None:
         """Return the run whose subspace a figure shows, and which epoch's: the first that the scale makes."""

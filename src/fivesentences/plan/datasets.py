@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fivesentences.config.datasets import Catalogue
-from fivesentences.config.scales import JUDGEMENTS, Scale
+from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.errors import InputError
-from fivesentences.plan.places import Places
-from fivesentences.study.exhibits import Exhibit
+
+if TYPE_CHECKING:
+    from fivesentences.plan.plan import Plan
 
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
@@ -31,19 +32,19 @@ class Datasets:
         download_folders: Where downloads are looked for.
     """
 
-    def __init__(self, scale: Scale, catalogue: Catalogue, places: Places, exhibits: Mapping[str, Exhibit]):
-        self.scale, self.catalogue, self.places, self.exhibits = scale, catalogue, places, exhibits
-        loaders = {name: data.loader for name, data in scale.datasets.items()}
+    def __init__(self, plan: Plan):
+        self.scale, self.catalogue, self.places, self.exhibits = plan.scale, plan.catalogue, plan.places, plan.exhibits
+        loaders = {name: data.loader for name, data in self.scale.datasets.items()}
         self.own = [name for name, loader in loaders.items() if loader == "folder"]
         self.scenes = [name for name, loader in loaders.items() if loader == "scenes"]
         self.precomp = [name for name, loader in loaders.items() if loader == "precomp"]
         self.with_parts = [name for name, loader in loaders.items() if loader not in FOR_CATEGORIES]
-        splits = {name: getattr(scale.datasets[name], "splits", None) for name in self.with_parts}
+        splits = {name: getattr(self.scale.datasets[name], "splits", None) for name in self.with_parts}
         self.with_training_captions = [name for name, read in splits.items() if read is None or "train" in read]
         mirror = os.environ.get("FIVESENTENCES_MIRROR")
         self.mirror = Path(mirror) if mirror else None
-        self.download_folders = [places.data, *([] if self.mirror is None else [self.mirror])]
-        entries = catalogue.datasets.items()
+        self.download_folders = [self.places.data, *([] if self.mirror is None else [self.mirror])]
+        entries = self.catalogue.datasets.items()
         self.downloads = {file.path: (name, key) for name, entry in entries for key, file in entry.files.items()}
         self._identities: dict[str, Identity] = {}  # as far as asked for
 

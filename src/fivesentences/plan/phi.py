@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fivesentences.config.scales import RIGHT, Scale
+from fivesentences.config.scales import RIGHT
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
-from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.places import Places, as_text, captions_of, part_of
+from fivesentences.plan.places import as_text, captions_of, part_of
 from fivesentences.semantics.registry import PACKAGED, is_drawn, model_of, needs_tuples
-from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import Study
+
+if TYPE_CHECKING:
+    from fivesentences.plan.plan import Plan
 
 
 class Phi:
@@ -29,24 +29,17 @@ class Phi:
         InputError: If a phi names an unknown model.
     """
 
-    def __init__(
-        self,
-        scale: Scale,
-        places: Places,
-        datasets: Datasets,
-        studies: Mapping[str, Study],
-        exhibits: Mapping[str, Exhibit],
-        runs: Mapping[str, RunSpec],
-    ):
-        self.scale, self.places, self.datasets = scale, places, datasets
-        self.studies, self.exhibits, self.all_runs = studies, exhibits, runs
+    def __init__(self, plan: Plan):
+        self.scale, self.places, self.datasets = plan.scale, plan.places, plan.datasets
+        self.studies, self.exhibits, self.all_runs = plan.studies, plan.exhibits, plan.all_runs
+        scale = plan.scale
         self.single_phis = list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
         self.shown_phis = self.phis_read()
         evaluation = self.single_phis if scale.roles else []
         self.matrices = list(dict.fromkeys([*evaluation, *self.shown_phis, *scale.matrices]))
-        asked = dict.fromkeys(pair for exhibit in exhibits.values() for pair in exhibit.judged())
+        asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
         self.judged = [(phi, references) for phi, references in asked if scale.shows(phi)]
-        of_losses = {phi for run in runs.values() for phi in run.loss.phis}
+        of_losses = {phi for run in self.all_runs.values() for phi in run.loss.phis}
         for phi in (*self.matrices, *(phi for phi, _ in self.judged), *of_losses):
             if (model := model_of(phi)) is not None:
                 self.sentence_encoder(model)

@@ -110,11 +110,10 @@ class Plan:
             self.ensembles, self.all_ensembles, lambda run: (run.dataset, "ensembles")
         )
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
-        self.datasets = Datasets(scale, catalogue, self.places, self.exhibits)
-        self.features = Features(scale, catalogue, self.places, self.datasets, self.all_runs)
-        self.phi = Phi(scale, self.places, self.datasets, self.studies, self.exhibits, self.all_runs)
-        self.subspaces = Subspaces(scale, self.places, self.datasets, self.features, own.subspaces, whole.subspaces)
-        self.comparisons, self.report = Comparisons(self), Report(self)
+        # Each reads those before it.
+        self.datasets, self.comparisons, self.report = Datasets(self), Comparisons(self), Report(self)
+        self.features, self.phi = Features(self), Phi(self)
+        self.subspaces = Subspaces(self)
         files = claims_files(config)
         self.claims_files = [files[paper.name] for paper in self.claims]
         self.catalogue_file = config_file(CATALOGUE, config)

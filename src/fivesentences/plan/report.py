@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.config.files import config_file
 from fivesentences.config.scales import RIGHT
-from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, cells_of
+from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, method_cells, run_cells
+from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.runs import members_of
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from fivesentences.plan.plan import Plan
@@ -31,7 +33,7 @@ class Report:
 
     def numbers_of(self, scale: str, name: str) -> list[Path]:
         """Return the files of numbers that a table or figure is made from: making it trains no more than it shows."""
-        places, exhibit = self.plan.places, self.plan.exhibits[name]
+        places, exhibit, compared = self.plan.places, self.plan.exhibits[name], self.plan.comparisons
         methods = [run.name for row in self.plan.subspace_rows[scale, name] for run in row.runs]
         match exhibit.reads:
             case "runs":
@@ -39,11 +41,9 @@ class Report:
             case "every_run":
                 return self.plan.metrics_of(self.plan.trained_at(scale))
             case "retrievals":
-                return (
-                    [places.retrievals(scale, name)] if self.plan.comparisons.retrievals_of_figure(scale, name) else []
-                )
+                return [places.retrievals(scale, name)] if compared.retrievals_of_figure(scale, name) else []
             case "contrasts":
-                return [places.contrasts(scale, name)] if self.plan.comparisons.paired_runs(scale, name) else []
+                return [places.contrasts(scale, name)] if compared.paired_runs(scale, name) else []
             case "correlations":
                 return self._agreements("json")
             case "judged_pairs":
@@ -64,11 +64,7 @@ class Report:
                 parts = ("histories", "category_margins")
                 return [path for part in parts for path in self.plan.subspaces.numbers_of(methods, part)]
             case "subspace_contrasts":
-                return (
-                    [places.subspace_contrasts(scale, name)]
-                    if self.plan.comparisons._subspace_contrasts(scale, name)
-                    else []
-                )
+                return [places.subspace_contrasts(scale, name)] if compared.paired_subspaces(scale, name) else []
             case "subspace_projection" if methods:
                 margins = self.plan.subspaces.numbers_of(methods[:1], "category_margins")
                 return [places.subspace_projection(scale, name), *margins]
@@ -123,8 +119,16 @@ class Report:
         if scale not in self._cells:
             made, at = self.plan.made[scale], self.plan.scales[scale]
             candidates, methods = candidates_of(made.runs.values(), at), list(made.subspaces.values())
+
+            def cells(test: AnyTest, study: Study) -> list[RunCell] | list[MethodCell]:
+                if isinstance(test, MethodsTest):
+                    return method_cells(test, study, methods, at)
+                if isinstance(test, RunsTest | LevelTest):
+                    return run_cells(test, study, at, candidates, self.plan.inferences)
+                return []  # its numbers are not those of runs in pairs
+
             self._cells[scale] = {
-                (paper.name, one.name): cells_of(one.test, paper.study, at, candidates, self.plan.inferences, methods)
+                (paper.name, one.name): cells(one.test, paper.study)
                 for paper in self.plan.claims
                 for one in paper.claims.claims
             }
@@ -159,11 +163,8 @@ class Report:
         pages.append(("Evidence", "Claims", "claims/claims.html"))
         pages += [("Evidence", "Gallery of queries", GALLERY)] if self.plan.comparisons.gallery(scale) else []
         pages += [("Evidence", "Runs", "runs/index.html")] if self.shows_runs(scale) else []
-        fields = ("part", "label", "path")
-        return {
-            "title": self.plan.scales[scale].title,
-            "pages": [dict(zip(fields, page, strict=True)) for page in pages],
-        }
+        named = [{"part": part, "label": label, "path": path} for part, label, path in pages]
+        return {"title": self.plan.scales[scale].title, "pages": named}
 
     def shown_at(self, scale: str) -> list[str]:
         """Return studies of which the scale, or its complete form, makes a table or figure."""

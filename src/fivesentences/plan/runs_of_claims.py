@@ -13,7 +13,7 @@ from typing import Any
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import Inference, as_list, asked
 from fivesentences.losses import LossSpec
-from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
+from fivesentences.study.claims import LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
@@ -59,18 +59,16 @@ class RunCell:
     """One test of a claim: a sum of terms, paired by seed.
 
     Attributes:
-        label: Which runs, in words.
         terms: The first two are the sides whose values are shown.
         seeds: The seeds of each term's runs.
-        dataset: The dataset on which they are tested.
-        other_images: Whether the effect is held against that on another dataset.
+        losses: Losses of the first two terms.
+        settings: A run of the setting in which they are tested, and of that against which the effect is held, if any.
     """
 
-    label: str
     terms: tuple[Term, ...]
     seeds: tuple[int, ...]
-    dataset: str
-    other_images: bool = False
+    losses: tuple[LossSpec, ...]
+    settings: tuple[RunSpec, ...]
 
     @property
     def runs(self) -> list[str]:
@@ -80,7 +78,7 @@ class RunCell:
     def per_image(self, phi: str) -> list[Summed] | None:
         """Return the column of each term's values per image; None if one has none, or the terms have other images."""
         found = [column for term in self.terms if (column := term.summed(phi)) is not None]
-        return found if len(found) == len(self.terms) and not self.other_images else None
+        return found if len(found) == len(self.terms) and len({run.dataset for run in self.settings}) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -88,18 +86,20 @@ class MethodCell:
     """One test of a claim on category retrieval.
 
     Attributes:
-        label: Which runs, in words.
         a: Runs of the first side, one per seed.
         b: Runs of the second side.
         selection: Which epoch's weights are read, of either side.
         seeds: The seeds of both.
+        methods: Names of both sides' methods in the study.
+        where: Documents of both sides, and their division.
     """
 
-    label: str
     a: tuple[str, ...]
     b: tuple[str, ...]
     selection: tuple[str, ...]
     seeds: tuple[int, ...]
+    methods: tuple[str, str]
+    where: tuple[str, str, str]
 
     @property
     def runs(self) -> list[str]:
@@ -140,20 +140,6 @@ def candidates_of(runs: Iterable[RunSpec], scale: Scale) -> list[Candidate]:
     return found
 
 
-def cells_of(
-    test: AnyTest,
-    study: Study,
-    scale: Scale,
-    candidates: Sequence[Candidate],
-    inferences: Mapping[str, Sequence[str]],
-    subspace_runs: Sequence[SubspaceRun],
-) -> list[RunCell] | list[MethodCell]:
-    """Return every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
-    if isinstance(test, MethodsTest):
-        return method_cells(test, study, subspace_runs, scale)
-    return run_cells(test, study, scale, candidates, inferences) if isinstance(test, RunsTest | LevelTest) else []
-
-
 def run_cells(
     test: RunsTest | LevelTest,
     study: Study,
@@ -184,20 +170,18 @@ def run_cells(
     for names in test.pairs():
         losses = [study.losses[name] for name in names]
         for setting in settings.values():
-            if (cell := _cell(test, study, losses, [setting])) is None:
+            if (cell := _cell(test, losses, [setting])) is None:
                 continue
             cells: list[RunCell | None] = [cell]
             if than is not None:
                 others = elsewhere.get(_in_common(than, _any(setting)), [])
-                cells = [_cell(test, study, losses, [setting, other]) for other in others]
+                cells = [_cell(test, losses, [setting, other]) for other in others]
             made = [one for one in cells if one is not None]
             found += [one for one in made if all(_is_read(term, inferences) for term in one.terms)]
     return found
 
 
-def _cell(
-    test: RunsTest | LevelTest, study: Study, losses: Sequence[LossSpec], settings: Sequence[Setting]
-) -> RunCell | None:
+def _cell(test: RunsTest | LevelTest, losses: Sequence[LossSpec], settings: Sequence[Setting]) -> RunCell | None:
     """A test in a setting, less the same in another if there is one; None if a side has no run, or they share no seed.
 
     A run of one of the losses, by name of its folder, that is configured otherwise excludes the setting.
@@ -216,10 +200,7 @@ def _cell(
         Term(factor, tuple(of_loss[seed].name for seed in seeds), measure, inference)
         for factor, of_loss, measure, inference in sides
     )
-    first, *others = (_any(setting) for setting in settings)
-    label = f"{_in_words(first)}: {_sides_in_words(test, study, losses)}"
-    label += "".join(f"; less the same in {_in_words(other)}" for other in others)
-    return RunCell(label, terms, seeds, first.dataset, any(other.dataset != first.dataset for other in others))
+    return RunCell(terms, seeds, tuple(losses), tuple(map(_any, settings)))
 
 
 def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], scale: Scale) -> list[MethodCell]:
@@ -241,10 +222,8 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                 seeds = tuple(seed for seed in first if seed in second)
                 if seeds and (names[0] != names[1] or test.b is None):
                     a, b = (tuple(side[seed].name for seed in seeds) for side in (first, second))
-                    where = f"{documents}, {division.replace('_', ' ')}"
-                    label = f"{where}: {_methods_in_words(test, study, roles, names)}"
                     selection = tuple("map" if method.iterative else "last" for method in methods)
-                    found.append(MethodCell(label, a, b, selection, seeds))
+                    found.append(MethodCell(a, b, selection, seeds, names, (documents, there, division)))
     return found
 
 
@@ -292,43 +271,3 @@ def _in_common(than: Than, run: RunSpec) -> str:
 
 def _is_read(term: Term, inferences: Mapping[str, Sequence[str]]) -> bool:
     return all(term.inference in inferences.get(run, ()) for run in term.runs)
-
-
-# --- in words -------------------------------------------------------------------------------------------------------
-
-
-def _in_words(run: RunSpec) -> str:
-    """Return a setting for a reader: dataset, model, data and length of training."""
-    options = run.model.folder.removeprefix(run.model.name).strip(",")
-    captions = "" if run.captions_per_image is None else f", {run.captions_per_image} caption(s) an image"
-    features = f", {run.features.stem}" if run.features_named else ""
-    return (
-        f"{run.dataset}, {run.model.title}{f' ({options})' if options else ''}{features}, {100 * run.fraction:g}% of "
-        f"the data{captions}, {run.training.epochs} epochs"
-    )
-
-
-def _sides_in_words(test: RunsTest | LevelTest, study: Study, losses: Sequence[LossSpec]) -> str:
-    first, second = (loss.label(study.labels) for loss in losses)
-    if isinstance(test, LevelTest):
-        return first
-    if test.b is not None:
-        return f"{first} against {second}"
-    if test.b_inference is not None:
-        return f"{first}, {test.inference.replace('_', ' ')} against {test.b_inference.replace('_', ' ')}"
-    return f"{first}, {_measure(test.measure)} against {_measure(test.against or test.measure)}"
-
-
-def _measure(column: ColumnSpec) -> str:
-    details = [column.direction or "", f"m = {column.m}" if column.m else "", column.style.replace("_", " ")]
-    return " ".join([column.metric, *(one for one in details if one)])
-
-
-def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
-    """Return both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
-    a, b = (study.label_of(name) for name in names)
-    if test.b is not None:
-        return f"{a} against {b}"
-    if test.b_role is not None:
-        return f"{a}, against the same on {roles[test.b_role]}"
-    return f"{a}, {test.direction} against {test.b_direction}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fivesentences.config.documents import AnyDocuments
-from fivesentences.config.scales import Scale
-from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.features import Features
 from fivesentences.plan.jobs import shared_out
-from fivesentences.plan.places import Places
-from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.study.subspace_runs import PlacedRun
+
+if TYPE_CHECKING:
+    from fivesentences.plan.plan import Plan
 
 
 class Subspaces:
@@ -24,21 +24,14 @@ class Subspaces:
         document_specs: How documents are read and divided, by name.
     """
 
-    def __init__(
-        self,
-        scale: Scale,
-        places: Places,
-        datasets: Datasets,
-        features: Features,
-        runs: dict[str, SubspaceRun],
-        all_runs: dict[str, SubspaceRun],
-    ):
-        self.scale, self.places, self.datasets, self.features = scale, places, datasets, features
-        self.runs, self.all_runs = runs, all_runs
+    def __init__(self, plan: Plan):
+        self.scale, self.places, self.datasets, self.features = plan.scale, plan.places, plan.datasets, plan.features
+        self.runs, self.all_runs = (made.subspaces for made in plan.made.values())
+        scale = plan.scale
         self.document_specs: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
         most = 1 if scale.categories is None else scale.categories.runs_per_job
         # Every seed has the same methods, so that jobs take about the same time.
-        self.jobs = shared_out(runs, all_runs, lambda run: (run.documents, run.division), most, by_seed=True)
+        self.jobs = shared_out(self.runs, self.all_runs, lambda run: (run.documents, run.division), most, by_seed=True)
         self._job_of = {run: job.name for job in self.jobs.values() for run in job.runs}
 
     @property

@@ -780,8 +780,6 @@ class ForestFigure(FigureSpec):
     contrasts: list[ContrastSpec] = Field(min_length=1)
     measures: list[Summed] = Field(default=["Rsum", "Nsum"], min_length=1, max_length=3)
     """A panel each."""
-    equivalent_within: dict[Summed, Positive] = Field(default={})
-    """Half the width of a grey band around zero, in points of the metric."""
     labels: Literal["sides", "questions"] = "sides"
     """Of a line: both sides, or what the contrast asks."""
 

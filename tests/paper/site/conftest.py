@@ -1,4 +1,4 @@
-"""A site of made-up numbers with real pages, or a built one from FIVESENTENCES_SITE, and a browser to open it with."""
+"""Tables and figures of made-up numbers for pages, and a browser to open a built site with."""
 
 from __future__ import annotations
 
@@ -15,24 +15,13 @@ from PIL import Image
 from fivesentences.corpus import Corpus
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.paper.claims.judging import judge_claims
-from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.figures import drawing as figures
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.site.gallery import write_gallery
-from fivesentences.paper.site.overview import write_overview
-from fivesentences.paper.site.pictures import read_examples
-from fivesentences.paper.site.runs import write_runs_page
-from fivesentences.paper.site.sheets import write_examples
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.study import write_study_page
 from fivesentences.storage import write_json
-from made_up_claims import is_sam, numbers_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-BUILT = os.environ.get("FIVESENTENCES_SITE")
 
 
 def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -84,34 +73,9 @@ def site(everything) -> Site:
 
 
 @pytest.fixture(scope="session")
-def site_folder(everything, written, studies, scale, planned, make_scale, tmp_path_factory, request) -> Path:
-    """The folder of a site."""
-    if BUILT:
-        return Path(BUILT).resolve()
-    folder = tmp_path_factory.mktemp("site") / "tiny"
-    shutil.copytree(written, folder)
-    site = Site.of(planned(scale, studies).report.site("tiny"))
-    plan = planned(make_scale())
-    found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, site, folder / "claims" / "claims")
-    claims = read_claims(folder / "claims" / "claims.json")["claims"]
-    for name, study in studies.items():
-        if study.made_at(scale):
-            write_study_page(site, scale, name, study, folder, claims)
-    corpus: Corpus = everything.corpus
-    photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
-    write_examples(corpus, photographs, folder / "examples" / "scenes.json")
-    pictures = [read_examples(folder / "examples" / "scenes.json")]
-    write_runs_page(site, **request.getfixturevalue("files_of_runs"), folder=folder)
-    write_json(folder / "manifest.json", {})
-    gallery = planned(scale).comparisons.gallery("tiny")
-    assert gallery is not None
-    queries = tmp_path_factory.mktemp("queries") / "found.json"
-    write_json(queries, disagreements_of(corpus, gallery.runs)[0])
-    write_gallery(site, scale, studies[gallery.study], queries, photographs, folder)
-    trained = {"matching": 3, "categories": 1}
-    write_overview(site, scale, studies, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
-    return folder
+def site_folder() -> Path:
+    """The folder of a built site, which FIVESENTENCES_SITE names."""
+    return Path(os.environ["FIVESENTENCES_SITE"]).resolve()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
-"""Every page of a site in a real browser: navigation, outline, sorting, looks, paper, keyboard, accessibility, filters.
+"""Every page of a built site in a real browser: navigation, sorting, looks, paper, keys, accessibility, filters.
 
-With FIVESENTENCES_SITE, the folder of a built site such as ``results/paper/demo``, all its pages are opened instead:
+FIVESENTENCES_SITE names the folder of the site:
 
     FIVESENTENCES_SITE=results/paper/demo uv run pytest -m browser tests/paper/site
 """
@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import math
 import os
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from fivesentences.documents import read_json
+from fivesentences.paper.claims.writing import LEDGER
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 BUILT = os.environ.get("FIVESENTENCES_SITE")
 GALLERY, RUNS, CLAIMS = "gallery/index.html", "runs/index.html", "claims/claims.html"
-# Pages that are opened, by their paths in the site; a page of a new kind is added here, and to `site_folder`.
-PAGES = ["index.html", CLAIMS, "five_sentences/index.html", "sched_sam/index.html"]
-PAGES += ["metric_agreement/index.html", GALLERY, RUNS]
-OUTSIDE = ["five_sentences/table3.html"]  # stands alone, without the frame
-if BUILT:
-    found = sorted(str(path.relative_to(BUILT)) for path in Path(BUILT).rglob("*.html"))
-    PAGES = [path for path in found if 'class="site"' in (Path(BUILT) / path).read_text("utf-8")]
-    OUTSIDE = [path for path in found if path not in PAGES][:1]
+FILES = sorted(Path(BUILT).rglob("*.html")) if BUILT else []
+TEXTS = {str(path.relative_to(BUILT or "")): path.read_text(encoding="utf-8") for path in FILES}
+PAGES = [path for path, text in TEXTS.items() if 'class="site"' in text]
+OUTSIDE = [path for path in TEXTS if path not in PAGES][:1]  # stands alone, without the frame
 every_page = pytest.mark.parametrize("path", PAGES)
-pytestmark = pytest.mark.browser
+pages_with_tables = pytest.mark.parametrize(
+    "path", [path for path in PAGES if 'data-sort-method="value"' in TEXTS[path]]
+)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not BUILT, reason="FIVESENTENCES_SITE names no built site")]
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
@@ -46,6 +48,37 @@ def test_a_page_opens_without_an_error_and_asks_for_nothing_but_itself(opened, s
     beside = [url for url in asked if not url.startswith("data:")]
     assert said == [] and beside[0] == here
     assert all(url.startswith(site_folder.as_uri()) for url in beside)  # the gallery may keep thumbnails beside it
+
+
+class Read(HTMLParser):
+    """Addresses and anchors of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.anchors += [value for name, value in attrs if name == "id" and value]
+        self.links += [value for name, value in attrs if name in ("href", "src") and value and value[:5] != "data:"]
+
+
+def test_every_link_of_every_page_leads_to_a_file_and_an_anchor_and_no_anchor_stands_twice(site_folder):
+    pages = {path.resolve(): Read(path) for path in site_folder.rglob("*.html")}
+    assert len(pages) >= len(PAGES)
+    wrong = []
+    for path, page in pages.items():
+        assert len(page.anchors) == len(set(page.anchors)), path
+        for link in page.links:
+            parts = urlsplit(link)
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            inside = target.is_relative_to(site_folder.resolve()) or target == site_folder.resolve().parent / LEDGER
+            there = not parts.scheme and target.is_file() and inside
+            anchored = not parts.fragment or target not in pages or parts.fragment in pages[target].anchors
+            if not (there and anchored):
+                wrong.append(f"{path.relative_to(site_folder.resolve())}: {link}")
+    assert wrong == []
 
 
 @every_page
@@ -159,7 +192,7 @@ def numbers_in(table, column: int) -> list[list[float]]:
     return [[float(text) if text else -math.inf for text in group] for group in texts]
 
 
-@pytest.mark.parametrize("path", ["five_sentences/index.html", "sched_sam/index.html", RUNS])
+@pages_with_tables
 def test_a_column_sorts_by_value_within_each_group_by_click_and_by_key(opened, path):
     page, sorted_tables = opened(path), 0
     page.evaluate(UNFOLD)
@@ -184,10 +217,10 @@ def test_a_column_sorts_by_value_within_each_group_by_click_and_by_key(opened, p
     assert sorted_tables >= 1
 
 
-@pytest.mark.parametrize("path", ["five_sentences/index.html", "sched_sam/index.html", RUNS])
+@pages_with_tables
 @pytest.mark.parametrize("width", [1400, 390])
 def test_headings_and_first_column_stay_in_view_where_a_table_scrolls(opened, path, width):
-    page, moved = opened(path, width=width, height=320), 0
+    page, moved = opened(path, width=width, height=200), 0
     for region in page.locator(".scroll.tall").all():
         room = region.evaluate("one => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]")
         region.evaluate("one => one.scrollTo(one.scrollWidth, one.scrollHeight)")

@@ -28,7 +28,8 @@ from fivesentences.paper.claims.verdicts import (
     verdict_of,
 )
 from fivesentences.paper.numbers.results import Measure, Results, kind_of
-from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.claim_notes import cell_in_words
+from fivesentences.paper.text.names import listed, unique
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.study.claims import (
@@ -43,7 +44,7 @@ from fivesentences.study.claims import (
 )
 from fivesentences.study.exhibits import ColumnSpec
 from fivesentences.study.expand import expand_rows, rows_shown
-from fivesentences.study.study import PaperClaims
+from fivesentences.study.study import PaperClaims, Study
 
 NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
 POWER = 0.02  # of ten: a twentieth more pairs is the least that counts
@@ -142,7 +143,7 @@ class _Judge:
         """Test one claim and word what can be said of it."""
         test, (unit, smallest) = claim.test, _unit(claim.test)
         level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
-        tested = list(self._tested(test, made))
+        tested = list(self._tested(test, paper.study, made))
         outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
         chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
         verdict = verdict_of(outcomes, chances, any(effect.is_repeated for _, effect, _, _ in tested))
@@ -154,7 +155,7 @@ class _Judge:
         about = {"verdict": verdict, "unit": unit, "smallest": smallest, "cells": cells}
         return {"paper": paper.name, "title": paper.study.paper, **said, **about}
 
-    def _tested(self, test: AnyTest, made: Sequence[RunCell | MethodCell]) -> Iterator[Tested]:
+    def _tested(self, test: AnyTest, study: Study, made: Sequence[RunCell | MethodCell]) -> Iterator[Tested]:
         match test:
             case RanksTest():
                 yield from self._of_ranks(test)
@@ -172,13 +173,15 @@ class _Judge:
                         for address, runs, differences in self.shown
                         if runs >= set(cell.runs) and (contrasted or not differences)
                     )
-                    yield cell.label, effect, next(links, ""), unique(map(kind_of, cell.runs))
+                    label = cell_in_words(cell, test, study)
+                    yield label, effect, next(links, ""), unique(map(kind_of, cell.runs))
 
     def _of_runs(self, cell: RunCell) -> Effect:
         columns, frames = cell.per_image(self.phi), self.numbers.per_image
         if columns is not None:
             if not all(frames[run].index.equals(frames[cell.runs[0]].index) for run in cell.runs):
-                raise InputError(f"the runs of {cell.label} were tested on different images; evaluate them again.")
+                kinds = listed(unique(map(kind_of, cell.runs)))
+                raise InputError(f"the runs of {kinds} were tested on different images; evaluate them again.")
             parts = [
                 term.factor * np.stack([frames[run][column].to_numpy(np.float64) for run in term.runs])
                 for term, column in zip(cell.terms, columns, strict=True)

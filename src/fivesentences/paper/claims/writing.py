@@ -15,8 +15,7 @@ from fivesentences.documents import read_formatted
 from fivesentences.paper.claims.verdicts import DECIDED, FEWEST_SEEDS, Effect, Verdict
 from fivesentences.paper.site.runs import anchor_of
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.text.names import grouped, unique
-from fivesentences.paper.text.numbers import number, signed
+from fivesentences.paper.text.names import grouped, number, signed, unique
 from fivesentences.storage import replacing, write_json
 
 FORMAT = "fivesentences.claims 2"

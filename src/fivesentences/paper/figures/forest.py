@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.style import COLOURS, GRID, SOFT
+from fivesentences.paper.figures.style import COLOURS, SOFT
 from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
-from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
     contrast_in_words,
@@ -22,8 +21,7 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_contrasts,
     notes_on_contrasts_left_out,
 )  # fmt: skip
-from fivesentences.paper.text.names import listed
-from fivesentences.paper.text.numbers import MINUS, number, signed
+from fivesentences.paper.text.names import MINUS, number, signed, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.study.exhibits import ForestFigure
 from fivesentences.study.expand import contrasts_of
@@ -57,7 +55,7 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     data = pd.DataFrame(lines, columns=COLUMNS).astype({"low": float, "high": float})
     notes = [
         *notes_on_contrasts(found, spec.measures, study),
-        *_how_to_read(spec, found.of),
+        *_how_to_read(found.of),
         *notes_on_contrasts_left_out(contrasts, scale.scale, study),
         *notes_on_missing(study, scale, context.rows(spec)),
         *spec.notes,
@@ -65,14 +63,13 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     return Drawing(data, notes, lambda canvas: _draw(canvas, spec, groups))
 
 
-def _how_to_read(spec: ForestFigure, measured: Sequence[Measured]) -> list[str]:
+def _how_to_read(measured: Sequence[Measured]) -> list[str]:
     notes, seeds = [], [len(one.contrast.seeds) for one in measured]
     if any(count > 1 for count in seeds):
         notes.append("Dots: mean difference; lines: 95% interval; small dots below: single seeds.")
     if 1 in seeds:
         notes.append("Open dots: the difference of the only seed.")
-    bands = [f"{value:g} {METRICS[name]}" for name, value in spec.equivalent_within.items() if name in spec.measures]
-    return [*notes, f"Grey: within ± {listed(bands)} of no difference."] if bands and measured else notes
+    return notes
 
 
 def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
@@ -92,7 +89,7 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
     found = panels(canvas, len(spec.measures), len(spec.measures), LINE * down + 0.6, sharey=True)
     for panel, metric in zip(found, spec.measures, strict=True):
         lines = [(middle, one.metrics[metric]) for middle, one in zip(middles, measured, strict=True)]
-        _draw_panel(panel, lines, spans, spec.equivalent_within.get(metric))
+        _draw_panel(panel, lines, spans)
         panel.set_title(METRICS[metric], fontsize=8, weight="bold")
     first = found[0]
     first.set_yticks(middles, labels, fontsize=SIZE)
@@ -113,12 +110,8 @@ def _label(label: str) -> str:
     return "\n".join(wrapped(side, CHARACTERS, 3, "  ") for side in sides)
 
 
-def _draw_panel(
-    panel: Any, lines: Sequence[tuple[float, Difference]], spans: Sequence[tuple[float, float]], band: float | None
-) -> None:
+def _draw_panel(panel: Any, lines: Sequence[tuple[float, Difference]], spans: Sequence[tuple[float, float]]) -> None:
     for top, bottom in spans:
-        if band is not None:
-            panel.fill_between([-band, band], top, bottom, color=GRID, linewidth=0, zorder=0)
         panel.plot([0, 0], [top, bottom], color=SOFT, linewidth=0.7, zorder=1)
     dot: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "markeredgewidth": 0}
     for middle, found in lines:

@@ -22,9 +22,8 @@ from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.text.names import REFERENCES, STATISTICS, listed, phi_in_words
-from fivesentences.paper.text.numbers import UNDEFINED, number
-from fivesentences.paper.text.phi_notes import notes_on_judges, notes_on_phi, notes_without_judges
+from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi, notes_without_judges
+from fivesentences.paper.text.names import REFERENCES, STATISTICS, UNDEFINED, listed, number, phi_in_words
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementFigure, FoundPositivesFigure
 from fivesentences.study.study import Study
 

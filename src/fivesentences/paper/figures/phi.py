@@ -21,9 +21,8 @@ from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT, WIDTH
-from fivesentences.paper.text.captions import wrapped
-from fivesentences.paper.text.names import phi_in_words, unique
-from fivesentences.paper.text.phi_notes import note_on_left_out
+from fivesentences.paper.text.metric_notes import note_on_left_out
+from fivesentences.paper.text.names import phi_in_words, unique, wrapped
 from fivesentences.study.exhibits import BestCaptionsFigure, PhiFigure, PhiHistogramFigure
 
 OTHERS = "other"  # how the evaluation names captions of other images

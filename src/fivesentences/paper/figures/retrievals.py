@@ -25,9 +25,8 @@ from fivesentences.paper.figures.pictures import (
     text_at,
 )
 from fivesentences.paper.figures.style import OWN_COLOUR, SMALL, SOFT, WIDTH
-from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.labels import line_labels
-from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
+from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.study.exhibits import RetrievalsFigure
 from fivesentences.study.study import Study

@@ -18,8 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.disagreements import CLOSE, FOUND, read_disagreements
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.labels import line_labels
-from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
-from fivesentences.paper.text.numbers import number, signed
+from fivesentences.paper.text.names import DIRECTIONS, capitalised, number, phi_in_words, signed
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.expand import Row, expand_rows
 from fivesentences.study.study import Study

@@ -15,8 +15,7 @@ from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
-from fivesentences.paper.text.names import capitalised, listed, phi_in_words
-from fivesentences.paper.text.numbers import signed
+from fivesentences.paper.text.names import capitalised, listed, phi_in_words, signed
 from fivesentences.study.study import Study
 
 WORDS = {"train": "training", "dev": "validation"}

@@ -13,7 +13,7 @@ from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.paper.numbers.results import BESIDE, MEASURES, kind_of, values_of_runs
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.text.numbers import number
+from fivesentences.paper.text.names import number
 from fivesentences.storage import replacing
 
 HERE = "runs/index.html"

@@ -11,7 +11,7 @@ from fivesentences.corpus import Corpus, Photographs
 from fivesentences.features.formats import open_features
 from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
-from fivesentences.paper.text.captions import wrapped
+from fivesentences.paper.text.names import wrapped
 from fivesentences.storage import replacing, write_json
 
 COLUMNS, ROWS = 4, 2  # of a sheet of photographs

@@ -10,9 +10,16 @@ from fivesentences.config.scales import JudgeSpec
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, csv_of, mark_best
-from fivesentences.paper.text.names import REFERENCES, STATISTICS, grouped, metric_in_words, tokens_in_words, unique
-from fivesentences.paper.text.numbers import UNDEFINED
-from fivesentences.paper.text.phi_notes import notes_on_judges, notes_on_phi, notes_without_judges
+from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi, notes_without_judges
+from fivesentences.paper.text.names import (
+    REFERENCES,
+    STATISTICS,
+    UNDEFINED,
+    grouped,
+    metric_in_words,
+    tokens_in_words,
+    unique,
+)
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementColumnSpec, AgreementRowSpec, AgreementTable
 from fivesentences.study.study import Study
 

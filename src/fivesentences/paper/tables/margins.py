@@ -11,7 +11,7 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, read_all_margins
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, csv_of
 from fivesentences.paper.text.labels import label_of, loss_in_words
-from fivesentences.paper.text.numbers import UNDEFINED
+from fivesentences.paper.text.names import UNDEFINED
 from fivesentences.study.exhibits import MarginsTable
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import members_of

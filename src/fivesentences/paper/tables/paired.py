@@ -19,7 +19,7 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_statistics,
     sides_in_words,
 )
-from fivesentences.paper.text.numbers import MINUS
+from fivesentences.paper.text.names import MINUS
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.paper.text.subspace_notes import notes_on_left_out, notes_on_measures
 from fivesentences.study.exhibits import SETTINGS, PairedTable, SubspaceContrastTable

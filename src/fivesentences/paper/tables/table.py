@@ -16,7 +16,7 @@ from fivesentences.config.metrics import Better
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.text.numbers import UNDEFINED, number, signed
+from fivesentences.paper.text.names import UNDEFINED, number, signed
 from fivesentences.storage import write_json
 
 RowKind = Literal["ours", "published"]

@@ -15,7 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.metrics.latex import escape_latex, latex_row
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.markdown import escape_markdown, piped
-from fivesentences.paper.text.numbers import MINUS
+from fivesentences.paper.text.names import MINUS
 from fivesentences.storage import replacing
 from fivesentences.study.exhibits import TableSpec
 from fivesentences.study.study import Study

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Measured
 from fivesentences.paper.text.labels import loss_in_words, phi_label
-from fivesentences.paper.text.names import grouped, listed, unique
-from fivesentences.paper.text.numbers import MINUS
+from fivesentences.paper.text.names import MINUS, grouped, listed, unique
 from fivesentences.paper.text.run_notes import FEW, training_in_words
 from fivesentences.paper.text.subspace_notes import epoch_of, place_of, same_epoch
 from fivesentences.study.exhibits import Summed

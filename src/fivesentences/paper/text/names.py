@@ -1,7 +1,9 @@
-"""What this package calls phi, tokens, inference methods, correlations and directions, and how it lists things."""
+"""What this package calls phi, tokens, methods and directions, and how it writes lists, numbers and captions."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
@@ -10,6 +12,7 @@ from fivesentences.semantics.registry import SEMANTIC_METRICS
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
+MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 METRICS = {
     "cider": "CIDEr",
     "spice": "SPICE",
@@ -105,3 +108,23 @@ def with_details(name: str, *details: str | None) -> str:
 def capitalised(text: str) -> str:
     """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
+
+
+def number(value: float | None, decimals: int) -> str:
+    """Format a number; empty for None."""
+    return "" if value is None else f"{value:z.{decimals}f}".replace("-", MINUS)
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """Format a difference with its sign; empty for None."""
+    return "" if value is None else f"{value:+.{decimals}f}".replace("-", MINUS)
+
+
+def as_written(caption: str) -> str:
+    """Join punctuation to its word, where datasets set it apart."""
+    return re.sub(r" ([.,;:!?]|'s\b|n't\b)", r"\1", caption)
+
+
+def wrapped(caption: str, width: int, lines: int, indent: str = "") -> str:
+    """Fold a caption into lines of at most ``width`` characters; one that needs more than ``lines`` ends in [...]."""
+    return textwrap.fill(as_written(caption), width, subsequent_indent=indent, max_lines=lines)

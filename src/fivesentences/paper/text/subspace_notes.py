@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from fivesentences.config.documents import Selection
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, unique
-from fivesentences.paper.text.numbers import number
+from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, number, unique
 from fivesentences.paper.text.run_notes import note_on_published, notes_on_published_only, notes_on_roles
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
 from fivesentences.study.expand import SubspaceRow
