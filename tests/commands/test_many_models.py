@@ -233,5 +233,7 @@ def test_runs_have_the_ids_of_files_and_the_names_of_models(run, folder):
     first = Path("runs/other.t2i.run").read_text().splitlines()
     assert len(first) == 700 and re.fullmatch(r"c0 Q0 image\d+ 1 \S+ other", first[0])
     assert Path("runs/i2t.qrels").read_text().splitlines()[:6][-1] == "image1 0 c5 1"
-    assert run("evaluate", "sims.npy", "--trec", "one").code == 0
-    assert sorted(path.name for path in Path("one").iterdir()) == ["i2t.qrels", "i2t.run", "t2i.qrels", "t2i.run"]
+    assert run("evaluate", "sims.npy", "--trec", "one", "--trec-grades", "--phi", "cider.npy").code == 0
+    assert sorted(path.name for path in Path("one").iterdir()) == [
+        "i2t.cider.qrels", "i2t.qrels", "i2t.run", "t2i.cider.qrels", "t2i.qrels", "t2i.run",
+    ]  # fmt: skip

@@ -136,6 +136,7 @@ CASES = [
     right("evaluate a.npy --trec runs", "Success@k", makes=["runs"]),
     right("evaluate a.npy --trec runs --trec-depth all --image-ids ids.txt", "all items", makes=["runs"]),
     refused("evaluate a.npy --trec ids.txt", "ids.txt"),
+    refused("evaluate a.npy --trec-grades", "--trec-grades", "--trec FOLDER"),
     refused("evaluate a.npy --trec runs --trec-depth 0", "--trec-depth", "or 'all'"),
     refused("evaluate a.npy --trec runs --image-ids twice.txt", "twice.txt", "ids 0", "1 are"),
     refused("evaluate a.npy --trec runs --image-ids spaces.txt", "spaces.txt", "id 0", "'image 0'", "without spaces"),
