@@ -63,24 +63,6 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "evaluate",
-        "evaluate sims.npy --no-such-option",
-        "evaluate sims.npy --dataset bogus",
-        "evaluate sims.npy --ks 1,x",
-        "evaluate sims.npy --map-cutoffs 0",
-        "evaluate sims.npy --json - --csv -",
-        "evaluate sims.npy --eccv --cxc x.csv",
-        "similarity x --split bogus -o o.npy",
-    ],
-)
-def test_wrong_options_end_with_2(run, folder, line):
-    said = run(*line.split())
-    assert said.code == 2 and "Usage: fivesentences" in said.err
-
-
 def test_choices_are_those_of_the_library():
     assert (set(get_args(Dataset)), set(get_args(FormatName))) == (set(PROTOCOLS), set(FORMATS))
 

@@ -78,16 +78,10 @@ RSUM = [{"metric": "Rsum"}]
         *(
             (Study, content, said)
             for content, said in (
-                (
-                    table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
-                    r"t .*'hardset'.*hardest",
-                ),
+                (table(rows=[ROW | {"loss": "hardset"}], columns=RSUM), r"t .*'hardset'.*hardest"),
                 (figure("hubnes", rows=[ROW]), r"figures.f.*'hubnes'.*'hubness'"),
                 (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
-                (
-                    figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
-                    r"figures.f: .*inference",
-                ),
+                (figure("retrievals", rows=[ROW | {"inference": ["csls"]}]), r"figures.f: .*inference"),
                 (figure("metric_agreement", columns=RSUM), r"figures.f.columns .*at least 2"),
                 (table(columns=RSUM, row=[]), r"tables.t.row is not a known key. Did you mean 'rows'\?"),
                 (

@@ -36,10 +36,7 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
     "Scale": (MODEL, {"sentence_encoders"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
-    "FeatureSpec": (
-        DETECTOR,
-        {"flavour", "long", "resize", "selection", "short"},
-    ),
+    "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
     "LossSpec": (LOSS, {"hal", "info_nce", "margin", "smooth_ap"}),
     "HAL": (LOSS, {"epsilon", "gamma", "weight"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),

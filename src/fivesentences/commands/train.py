@@ -85,9 +85,7 @@ def train(
             return
         runs, subspaces = _runs_of(plan, names, what)
         tensorboard = tensorboard or scale.training.tensorboard
-        together: dict[str, Any] = {
-            "at_once": scale.training.runs_at_once,
-        }
+        together: dict[str, Any] = {"at_once": scale.training.runs_at_once}
     else:
         if only:
             raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
