@@ -112,6 +112,7 @@ def write_qrels(
     direction: Direction,
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
+    *,
     phi: str | None = None,
 ) -> None:
     """Write which items of its gallery are each query's own, or their phi, for every query that the protocol scores.

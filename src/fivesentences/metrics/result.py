@@ -102,7 +102,9 @@ class Evaluation:
 
         The value is NaN where the metric leaves the query out. Empty unless values of queries were asked for.
         """
-        found: pd.DataFrame = _frames().table_of_queries(self.queries, self.scored)
+        import pandas as pd  # which takes a second
+
+        found: pd.DataFrame = pd.concat(_frames().frames_of_queries(self.queries, self.scored), ignore_index=True)
         return found
 
     def _noted(self, form: str) -> pd.DataFrame:
