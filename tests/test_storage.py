@@ -11,13 +11,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.storage import (
-    check_outputs,
-    check_writable,
-    inside,
-    remove_leftovers,
-    replacing,
-)
+from fivesentences.storage import check_outputs, check_writable, inside, remove_leftovers, replacing
 from kill import Program
 
 

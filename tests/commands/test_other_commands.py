@@ -1,13 +1,10 @@
-"""`evaluate --inference`, `download`, tables, wrong options, the help of every command, and completion."""
+"""`evaluate --inference`, `download`, tables, wrong options, and the help of every command."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -66,24 +63,6 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "evaluate",
-        "evaluate sims.npy --no-such-option",
-        "evaluate sims.npy --dataset bogus",
-        "evaluate sims.npy --ks 1,x",
-        "evaluate sims.npy --map-cutoffs 0",
-        "evaluate sims.npy --json - --csv -",
-        "evaluate sims.npy --eccv --cxc x.csv",
-        "similarity x --split bogus -o o.npy",
-    ],
-)
-def test_wrong_options_end_with_2(run, folder, line):
-    said = run(*line.split())
-    assert said.code == 2 and "Usage: fivesentences" in said.err
-
-
 def test_choices_are_those_of_the_library():
     assert (set(get_args(Dataset)), set(get_args(FormatName))) == (set(PROTOCOLS), set(FORMATS))
 
@@ -111,14 +90,3 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert re.split(r"\n\s*\n", said.out.strip())[2].strip().startswith("Example")  # below the first sentence
     (listed,) = (commands[" ".join(command)] for commands in cli.COMMANDS.values() if " ".join(command) in commands)
     assert listed.rstrip(".") in shown
-
-
-@pytest.mark.slow
-def test_shell_completion_names_values():
-    program = Path(sys.executable).with_name("fivesentences")
-    if not program.exists():
-        pytest.skip("the package is not installed with its script")
-    words = "fivesentences evaluate s.npy --dataset coco-1"
-    asked = {"_FIVESENTENCES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
-    assert set(answer.split()) == {"coco-1k-5fold", "coco-1k-first"}

@@ -63,38 +63,26 @@ RSUM = [{"metric": "Rsum"}]
             for content, said in (
                 (changed(sseds=[1]), "sseds .*Did you mean 'seeds'"),
                 (changed(training__learning_rat=0.1), r"training\.learning_rat .*Did you mean 'learning_rate'"),
-                (changed(training__batch_size="many"), r"training\.batch_size .*'many'"),
                 (changed(keep=[{"fraction": 25}]), r"keep\.0\.fraction.*25.*0.25"),
-                (changed(datasets={"scenes": {"loader": "flickr9k"}}), r"datasets\.scenes.*flickr8k"),
                 (changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}), r"datasets\.scenes\.trian .*train"),
                 (changed(leave_out={"fractions": [25]}), "fractions.* 25"),
                 (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is None"),
-                (except_for(loss="a", gradient_clip=-2), r"exceptions\.0\.gradient_clip is -2"),
                 (except_for(loss="a", threads=2), "threads is not a known key"),
                 (except_for(epochs=1), "an exception names a model, a loss"),
                 (except_for(loss="a"), "an exception without a setting"),
                 (changed(other_seeds=[{"seeds": [1]}]), "other_seeds name a model"),
-                (changed(other_seeds=[{"loss": "a", "seeds": [1, 1]}]), r"seeds is \[1, 1\]"),
                 (changed(evaluation_phis=["cider+"]), r"evaluation_phis\.0 is 'cider\+'"),
-                (changed(evaluation_phi="a+b"), r"evaluation_phi is 'a\+b'"),
             )
         ),
         (RunSpec, run(loss={"triplet": None}), "triplet.* are null"),
         *(
             (Study, content, said)
             for content, said in (
-                (
-                    table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
-                    r"t .*'hardset'.*hardest",
-                ),
+                (table(rows=[ROW | {"loss": "hardset"}], columns=RSUM), r"t .*'hardset'.*hardest"),
                 (figure("hubnes", rows=[ROW]), r"figures.f.*'hubnes'.*'hubness'"),
                 (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
-                (
-                    figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
-                    r"figures.f: .*inference",
-                ),
+                (figure("retrievals", rows=[ROW | {"inference": ["csls"]}]), r"figures.f: .*inference"),
                 (figure("metric_agreement", columns=RSUM), r"figures.f.columns .*at least 2"),
-                (table(columns=[{"metric": "hubs >=3"}]), r"tables.t.columns.0.metric is 'hubs >=3'"),
                 (table(columns=RSUM, row=[]), r"tables.t.row is not a known key. Did you mean 'rows'\?"),
                 (
                     table(rows=[ROW | {"inference": ["csls", "naive"], "published": "1"}], columns=RSUM),
@@ -175,23 +163,6 @@ def test_a_scale_that_cannot_extend_another_is_named(tmp_path: Path, base: str, 
 def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() -> None:
     scale = check(Scale, changed(evaluation_phi="spice", evaluation_phis=["tfidf", "spice", "cider-ptb+spice"]), "x")
     assert scale.phis == ["spice", "tfidf", "cider-ptb+spice"]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"a: [1", "line 1"),
-        (b"a: \xff", r"byte 3 \(line 1\) is not UTF-8"),
-        (None, "there is no such file"),
-    ],
-)
-def test_a_file_that_is_not_yaml_is_named(tmp_path: Path, content: bytes | None, sentence: str) -> None:
-    path = tmp_path / "scale.yaml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(InputError, match=sentence) as error:
-        read(Scale, path)
-    assert str(path) in str(error.value)
 
 
 def test_a_study_beside_the_scale_goes_before_the_projects_and_is_the_same_from_any_folder(

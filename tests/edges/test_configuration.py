@@ -129,12 +129,12 @@ CASES = [
                                    ("file", "file{}.yaml: ", FILES))
       for number, (change, *says) in enumerate(changes)),
     *(read(number, *case) for number, case in enumerate(STUDIES)),
-    refused("train nowhere.yaml --list", "nowhere.yaml: there is no such file"),
+    refused("train nowhere.yaml --list", "nowhere.yaml"),
     refused("evaluate a.npy b.npy --seed 1180591620717411303424", "--seed", "4294967295"),
     refused("evaluate a.npy b.npy --seed -1", "--seed"),
-    refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
-    refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
-    refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty"),
+    refused("download flickr9k", "'flickr9k'", "'flickr8k'"),
+    refused("download coco --file caption", "'caption'", "'captions'"),
+    refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml"),
 ]  # fmt: skip
 
 

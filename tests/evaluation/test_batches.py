@@ -10,8 +10,6 @@ from torchmetrics.retrieval import RetrievalHitRate
 
 from fivesentences import EmbeddingEvaluator, evaluate
 from fivesentences.errors import InputError
-from fivesentences.evaluation import PROTOCOLS
-from fivesentences.evaluation.protocols import Protocol
 
 OWNERS = np.repeat(np.arange(20), 5)
 
@@ -21,17 +19,6 @@ def given():
     rng = np.random.default_rng(0)
     images = rng.normal(size=(20, 6))
     return images, images[OWNERS] + 2 * rng.normal(size=(100, 6)), rng.random((100, 20))
-
-
-def test_batches_of_any_size_have_the_numbers_of_the_whole(given, monkeypatch):
-    images, captions, phi = given
-    monkeypatch.setitem(PROTOCOLS, "folds", Protocol("folds", 20, 100, 4, 5, "five folds"))
-    expected = evaluate(1 - cdist(images, captions, "cosine"), {"cider": phi}, "folds")
-    evaluator = EmbeddingEvaluator({"cider": phi}, "folds")
-    for start, stop in ((0, 7), (7, 8), (8, 20)):
-        evaluator.update(images[start:stop], torch.tensor(captions[5 * start : 5 * stop]))
-    found = evaluator.compute()
-    assert found.values == expected.values and found.about == expected.about
 
 
 def test_images_and_captions_may_come_apart_in_any_order_and_in_one_buffer(given):

@@ -74,10 +74,7 @@ def test_the_share_of_an_uncorrelated_negative_is_its_variance_over_that_of_the_
 # By the fraction of Flickr8k: mean and sd of phi of the positive, phi of the negative and its share below .1, mean and
 # sd of the margin with tau = 10, the variance of its negatives over its own in percent; and share of margins of 1 or
 # more with tau = 3.
-AUDIT = {
-    0.1: (2.71, 0.58, 0.037, 91, 0.267, 0.059, 5.7, 22),
-    1.0: (2.65, 0.55, 0.030, 93, 0.261, 0.055, 2.7, 19),
-}
+AUDIT = {0.1: (2.71, 0.58, 0.037, 91, 0.267, 0.059, 5.7, 22), 1.0: (2.65, 0.55, 0.030, 93, 0.261, 0.055, 2.7, 19)}
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from fivesentences import EmbeddingEvaluator
-from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.evaluation.run import RunEvaluator
@@ -97,9 +96,3 @@ def test_every_number_is_the_same_by_four_doors(run, tmp_path, monkeypatch, size
             for k in (1, 5, 10):
                 wanted = slow_recall(similarity, owner, folds, side, k)
                 assert of_command[(f"R@{k}", side, "", "", 0, "", "", "", "")] == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize(("inference", "named"), [("csls,beta=3", "beta"), ("bogus", "bogus"), ("csls,k=x", "'x'")])
-def test_a_method_or_setting_that_does_not_exist_is_named(inference, named):
-    with pytest.raises(InputError, match=named):
-        Evaluator()(np.eye(4), inference=inference)

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from fivesentences.evaluation import protocols
 from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
 from fivesentences.evaluation.trec import strictly_decreasing, trec_ids, write_qrels, write_run
+from fivesentences.metrics import ndcg
 from fivesentences.retrieval import Gallery
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -49,6 +50,20 @@ def test_recall_by_trec_eval_equals_ours_whatever_the_ties(tmp_path, levels, dty
     if levels:
         similarity = np.floor(RNG.random(size=similarity.shape) * levels).astype(dtype)
     check(tmp_path, ProtocolScorer(Gallery.of(similarity, PAIRING)), similarity)
+
+
+@pytest.mark.parametrize("side", ["i2t", "t2i"])
+def test_ndcg_by_grades_of_phi_equals_ours(tmp_path, side):
+    similarity = RNG.normal(size=(20, len(PAIRING)))
+    phi = RNG.integers(0, 6, size=similarity.T.shape) / 5  # which a thousand grades hold exactly
+    scorer = ProtocolScorer(Gallery.of(similarity, PAIRING, {"mine": phi}))
+    _, run = measured(tmp_path, scorer, similarity, side)
+    ids = trec_ids(None, scorer.whole.n_images, "i"), trec_ids(None, scorer.whole.n_captions, "c")
+    write_qrels(tmp_path / "g.qrels", scorer, side, *ids, phi="mine")
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "g.qrels")))
+    assert {line.relevance for line in qrels} == {200, 400, 600, 800, 1000}
+    found = ir_measures.calc_aggregate([ir_measures.nDCG @ 5], qrels, run)[ir_measures.nDCG @ 5]
+    assert found == pytest.approx(ndcg(similarity, phi, [5], side, image_of_caption=PAIRING)[5], abs=1e-12)
 
 
 def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monkeypatch):

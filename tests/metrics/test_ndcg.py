@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from fivesentences.errors import InputError
 from fivesentences.metrics import ncs, ndcg
 
 DRAW = np.random.default_rng(3)
@@ -45,14 +44,3 @@ def test_at_one_it_is_ncs_and_below_it_asks_for_the_order_too():
     phi = np.array([[3.0, 0], [2, 0], [1, 0], [0, 3], [0, 2], [0, 1]])
     assert ncs(best_last, phi, (3,))[3] == pytest.approx(100)
     assert ndcg(best_last, phi, (3,))[3] < 0.9
-
-
-def test_a_query_without_relevant_items_counts_zero_is_skipped_or_refused():
-    phi = PHI.copy()
-    phi[:, 4] = 0
-    without = [image for image in range(12) if image != 4]
-    rest = ndcg_score(PHI.T[without], SIMILARITY[without], k=5)
-    assert ndcg(SIMILARITY, phi, (5,))[5] == pytest.approx(rest * 11 / 12, abs=1e-12)
-    assert ndcg(SIMILARITY, phi, (5,), empty="skip")[5] == pytest.approx(rest, abs=1e-12)
-    with pytest.raises(InputError, match="image 4"):
-        ndcg(SIMILARITY, phi, (5,), empty="error")

@@ -54,10 +54,7 @@ def changed(matrix, place, value):
         (SIMILARITY.T, r"^similarity is \[10, 2\], but .* every image has a caption; pass similarity\.T if"),
         (SIMILARITY[0], r"similarity is float64 of shape \[10\]"),
         (SIMILARITY.astype(str), "real numbers"),
-        (
-            changed(SIMILARITY, (1, 7), np.nan),
-            r"^similarity\[1, 7\] is nan .*image 1, caption 7",
-        ),
+        (changed(SIMILARITY, (1, 7), np.nan), r"^similarity\[1, 7\] is nan .*image 1, caption 7"),
         (changed(SIMILARITY, (0, 9), -np.inf), r"^similarity\[0, 9\] is -inf"),
         (
             np.repeat(np.random.default_rng(1).normal(size=(6, 30)), 5, axis=0),

@@ -37,11 +37,13 @@ class Exports:
         per_query: Write every metric of every query, .csv or .parquet.
         trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
         trec_depth: Items of each ranking in these runs, or all.
+        trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
     """
 
     per_query: Path | None = None
     trec: Path | None = None
     trec_depth: str = "100"
+    trec_grades: bool = False
 
     @property
     def depth(self) -> int | None:
@@ -63,6 +65,8 @@ class Exports:
                 raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
             runs = [f"{prefix}{side}.run" for prefix in _prefixes(models).values() for side in DIRECTIONS]
             found |= {f"{name} of --trec": self.trec / name for name in [*runs, "i2t.qrels", "t2i.qrels"]}
+        elif self.trec_grades:
+            raise InputError("it grades the qrels of --trec; give --trec FOLDER too.", where="--trec-grades")
         return found
 
     def writer(
@@ -89,6 +93,8 @@ class Exports:
                 for side in DIRECTIONS:
                     if model == models[0]:
                         write_qrels(folder / f"{side}.qrels", scorer, side, *ids)
+                        for phi in scorer.whole.phis if self.trec_grades else ():
+                            write_qrels(folder / f"{side}.{phi}.qrels", scorer, side, *ids, phi=phi)
                     path = folder / f"{_prefixes(models)[model]}{side}.run"
                     how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
                     write_run(path, scorer, gallery, side, *ids, **how, progress=advance)

@@ -85,9 +85,7 @@ def train(
             return
         runs, subspaces = _runs_of(plan, names, what)
         tensorboard = tensorboard or scale.training.tensorboard
-        together: dict[str, Any] = {
-            "at_once": scale.training.runs_at_once,
-        }
+        at_once = scale.training.runs_at_once
     else:
         if only:
             raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -103,11 +101,11 @@ def train(
         files = _phi_files(places, spec) | dict(map(_phi_file, phi or ()))
         check_writable(folder / "run.yaml")
         corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
-        runs, subspaces, together = [(spec, folder, corpus, features, files)], [], {}
+        runs, subspaces, at_once = [(spec, folder, corpus, features, files)], [], 1
     if runs:
         from fivesentences.training import Run, train_runs  # needs torch
 
-        train_runs([Run(*run) for run in runs], device=device, tensorboard=tensorboard, **together)
+        train_runs([Run(*run) for run in runs], device=device, tensorboard=tensorboard, at_once=at_once)
     for of_job, documents, image, text in subspaces:
         from fivesentences.training.subspaces.run import train_subspaces  # needs torch
 

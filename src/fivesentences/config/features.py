@@ -9,16 +9,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from fivesentences.config.types import (
-    Count,
-    Crops,
-    FlavourName,
-    Name,
-    Precision,
-    ResizeRule,
-    SelectionRule,
-    Strict,
-)
+from fivesentences.config.types import Count, Crops, FlavourName, Name, Precision, ResizeRule, SelectionRule, Strict
 
 DETECTORS = ("bottom_up", "faster_rcnn")
 REGIONS = 36  # per image, as the papers have them

@@ -250,17 +250,8 @@ def pattern_of(metrics: Iterable[Metric]) -> str:
 
 def metric_rows() -> list[list[str]]:
     """What ``METRIC_HEADINGS`` say of every metric, in words; empty where there is no unit, better side or need."""
-    return [
-        [
-            metric.name,
-            metric.measures,
-            "" if metric.unit == "none" else metric.unit,
-            "" if metric.better == "neither" else metric.better,
-            metric.needs,
-            metric.source,
-        ]
-        for metric in METRICS.values()
-    ]
+    rows = [[one.name, one.measures, one.unit, one.better, one.needs, one.source] for one in METRICS.values()]
+    return [["" if cell in ("none", "neither") else cell for cell in row] for row in rows]
 
 
 def metrics_table() -> str:

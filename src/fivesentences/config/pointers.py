@@ -59,37 +59,21 @@ def write_pointers(texts: dict[Path, str]) -> list[Path]:
 
 def stale_pointers(texts: dict[Path, str]) -> list[Path]:
     """Return those that are missing, or say something else than the catalogue."""
-    return [
-        path
-        for path, text in texts.items()
-        if not path.is_file() or _content(path.read_text("utf-8")) != _content(text)
-    ]
-
-
-def _content(text: str) -> Any:
-    return yaml.safe_load(text)  # DVC lays the file out in its own way
+    read = yaml.safe_load  # DVC lays the file out in its own way
+    return [path for path, text in texts.items() if not path.is_file() or read(path.read_text("utf-8")) != read(text)]
 
 
 def _pointer(entry: CatalogueEntry, file: CatalogueFile) -> dict[str, Any]:
-    meta = {
-        "version": file.version,
-        "licence": file.licence,
-        "address": file.url,
-        "further_addresses": file.more_urls or None,
-        "sha256": file.sha256,
-        "by_hand": file.fetch_by_hand,
-    }
+    meta: dict[str, Any] = {"version": file.version, "licence": file.licence, "address": file.url}
+    meta |= {"further_addresses": file.more_urls or None, "sha256": file.sha256, "by_hand": file.fetch_by_hand}
     # The address is no dependency: DVC would ask the host at each commit.
     out: dict[str, Any] = {"path": file.path.rpartition("/")[2], "hash": "md5"}
     if file.md5 is None:
         out |= {"cache": False, "push": False}
     else:
         out |= {"md5": file.md5} | ({} if file.size is None else {"size": file.size})
-    return {
-        "desc": entry.title,
-        "meta": {key: value for key, value in meta.items() if value is not None},
-        "outs": [out],
-    }
+    known = {key: value for key, value in meta.items() if value is not None}
+    return {"desc": entry.title, "meta": known, "outs": [out]}
 
 
 def _with_records(pointer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:

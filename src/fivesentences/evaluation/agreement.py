@@ -85,20 +85,11 @@ def agreement(
     pairs = judgements.pairs
     captions, images = (pairs[side].to_numpy(dtype=np.int64) for side in ("caption", "image"))
     human, own = pairs["human"].to_numpy(dtype=np.float64), pairs["own"].to_numpy(dtype=bool)
-    frame = pd.DataFrame(
-        {
-            "caption_id": corpus.table["caption_id"].to_numpy()[captions],
-            "image_id": corpus.images["image_id"].to_numpy()[images],
-            "human": human,
-            "own": own,
-        }
-    )
-    about = {
-        "judge": judgements.name,
-        "dataset": corpus.name,
-        "split": " and ".join(pd.unique(corpus.images["split"].to_numpy()[np.unique(images)])),
-        "human": judgements.scale,
-    }
+    ids = {"caption_id": corpus.table["caption_id"].to_numpy()[captions]}
+    ids["image_id"] = corpus.images["image_id"].to_numpy()[images]
+    frame = pd.DataFrame(ids | {"human": human, "own": own})
+    split = " and ".join(pd.unique(corpus.images["split"].to_numpy()[np.unique(images)]))
+    about = {"judge": judgements.name, "dataset": corpus.name, "split": split, "human": judgements.scale}
     clusters = np.stack([images, captions]) if resample == "images and captions" else images[None]
     chosen = {"all": np.ones(len(pairs), dtype=bool), "other": ~own}
     numbers: dict[tuple[str, str], list[dict[str, Any]]] = {row: [] for row in rows}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
 DEPTH = 100
+GRADES = 1000  # of the largest phi
 _LARGEST = 0x7F7FFFFF  # bits of the largest float32
 
 
@@ -111,27 +112,38 @@ def write_qrels(
     direction: Direction,
     image_ids: Sequence[str],
     caption_ids: Sequence[str],
+    *,
+    phi: str | None = None,
 ) -> None:
-    """Write which items of its gallery are each query's own, for every query that the protocol scores.
+    """Write which items of its gallery are each query's own, or their phi, for every query that the protocol scores.
+
+    Grades of TREC are whole numbers, so a pair's phi is written in ``GRADES`` parts of the largest phi of the matrix,
+    and a pair of grade 0 not at all. nDCG with linear gains is ours but for this rounding.
 
     Args:
         path: The file.
-        scorer: Images, captions and protocol.
+        scorer: Images, captions and protocol, and phi matrices.
         direction: Side of the queries.
         image_ids: ``[images]`` names, as ``trec_ids`` returns them.
         caption_ids: ``[captions]`` names.
+        phi: Name of a matrix, whose values are written; None: own items have grade 1.
 
     Raises:
         InputError: If the file cannot be written.
     """
     owner = scorer.whole.image_of_caption
+    matrix = None if phi is None else np.asarray(scorer.whole.phis[phi])
+    largest = 0.0 if matrix is None else float(matrix.max())
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for images, captions in _indices(scorer):
-            own = owner[captions][:, None] == images
+            if matrix is None:
+                grades = (owner[captions][:, None] == images).astype(int)
+            else:
+                grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest else 0)).astype(int)
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
-            for query, row in zip(queries, own.T if direction == "i2t" else own, strict=True):
-                file.writelines(f"{query} 0 {items[item]} 1\n" for item in np.flatnonzero(row))
+            for query, row in zip(queries, grades.T if direction == "i2t" else grades, strict=True):
+                file.writelines(f"{query} 0 {items[item]} {row[item]}\n" for item in np.flatnonzero(row))
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:

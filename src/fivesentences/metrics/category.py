@@ -67,9 +67,8 @@ class CategoryReader:
             hits = np.bincount(row[place < n_relevant[row]], minlength=n_rows)
             self.r_precision[queries] = hits / np.maximum(1, n_relevant)
             for cutoff in self.cutoffs:
-                limit = (
-                    n_relevant if cutoff == "R" else np.full(n_rows, len(self.gallery) if cutoff is None else cutoff)
-                )
+                end = len(self.gallery) if cutoff is None else cutoff
+                limit = n_relevant if end == "R" else np.full(n_rows, end)
                 inside = place < limit[row]
                 total = np.bincount(row[inside], weights=precision[inside], minlength=n_rows)
                 rule = self.divide_by or ("relevant" if cutoff == "R" else "found")

@@ -220,13 +220,8 @@ def variance_components(values: NDArray[np.float64], measured: NDArray[np.bool_]
     sums = [float((one**2).sum()) for one in (within_seeds, within_items, around_mean)]
     free_of_seeds, free_of_items = number - len(of_seed), number - len(of_item)
     # What each sum of squares is expected to be of the variances of seeds, items and the rest.
-    expected = np.array(
-        [
-            [0.0, free_of_seeds, free_of_seeds],
-            [free_of_items, 0.0, free_of_items],
-            [number - (of_seed**2).sum() / number, number - (of_item**2).sum() / number, number - 1.0],
-        ]
-    )
+    of_total = [number - (of_seed**2).sum() / number, number - (of_item**2).sum() / number, number - 1.0]
+    expected = np.array([[0.0, free_of_seeds, free_of_seeds], [free_of_items, 0.0, free_of_items], of_total])
     if free_of_items == 0:
         seeds, rest = np.linalg.solve(expected[[0, 2]][:, [0, 2]], [sums[0], sums[2]])
         return Components(float(seeds), 0.0, float(rest))

@@ -147,8 +147,3 @@ def frames_of_queries(
         named: dict[str, Any] = {key: [of_metric[key]] for key in KEYS}  # type: ignore[literal-required]
         labels = {key: pd.Categorical.from_codes(one, pd.Index(value)) for key, value in named.items()}
         yield pd.DataFrame({"query": index, **labels, "value": of_metric["values"]})
-
-
-def table_of_queries(queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]) -> pd.DataFrame:
-    """Return the tables of ``frames_of_queries`` as one."""
-    return pd.concat(frames_of_queries(queries, scored), ignore_index=True)

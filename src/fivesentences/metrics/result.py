@@ -102,7 +102,8 @@ class Evaluation:
 
         The value is NaN where the metric leaves the query out. Empty unless values of queries were asked for.
         """
-        found: pd.DataFrame = _frames().table_of_queries(self.queries, self.scored)
+        frames = _frames()
+        found: pd.DataFrame = frames.pd.concat(frames.frames_of_queries(self.queries, self.scored), ignore_index=True)
         return found
 
     def _noted(self, form: str) -> pd.DataFrame:

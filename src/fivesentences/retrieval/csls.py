@@ -36,7 +36,12 @@ def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.
     matrix = checked_similarity(similarity)
 
     def fill(result: NDArray) -> None:
-        image_means, caption_means = neighbourhood_means(matrix, k)
+        n_images, n_captions = matrix.shape
+        image_means, caption_means = np.empty(n_images), np.empty(n_captions)
+        for part, block in blocks_of_rows(matrix, dtype=None):
+            image_means[part] = largest_of_rows(block, min(k, n_captions)).mean(axis=0, dtype=np.float64)
+        for part, top in largest_of_columns(matrix, min(k, n_images)):
+            caption_means[part] = top.mean(axis=0, dtype=np.float64)
         for part, block in blocks_of_rows(matrix):
             block *= 2.0
             block -= image_means[part, None]
@@ -44,14 +49,3 @@ def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.
             result[part] = block
 
     return filled(out, matrix.shape, fill, matrix, name_of(similarity))
-
-
-def neighbourhood_means(matrix: NDArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of the k largest scores (of all, where there are fewer) of each image and of each caption."""
-    n_images, n_captions = matrix.shape
-    image_means, caption_means = np.empty(n_images), np.empty(n_captions)
-    for part, block in blocks_of_rows(matrix, dtype=None):
-        image_means[part] = largest_of_rows(block, min(k, n_captions)).mean(axis=0, dtype=np.float64)
-    for part, top in largest_of_columns(matrix, min(k, n_images)):
-        caption_means[part] = top.mean(axis=0, dtype=np.float64)
-    return image_means, caption_means

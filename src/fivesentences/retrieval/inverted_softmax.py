@@ -16,11 +16,7 @@ LEAST_EXPONENT = 1e-6  # of beta times the range of the scores: float32 has step
 
 
 def inverted_softmax(
-    similarity: Similarity,
-    beta: float = 30.0,
-    direction: str = "i2t",
-    include_self: bool = False,
-    out: Output = None,
+    similarity: Similarity, beta: float = 30.0, direction: str = "i2t", include_self: bool = False, out: Output = None
 ) -> NDArray[np.floating]:
     """Compute the logarithm of the inverted softmax (kNN-margin eq. 5), which lowers the scores of hubs.
 
