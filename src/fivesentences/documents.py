@@ -30,7 +30,7 @@ def check_file(path: Path | str, otherwise: str = "") -> None:
 
     Args:
         path: The path.
-        otherwise: What to do if there is none, such as "make it with the workflow".
+        otherwise: Advice if there is none, such as "make it with the workflow".
 
     Raises:
         InputError: If nothing is there (a file of a similar name is suggested), or a folder, a pipe or a device.
@@ -153,7 +153,7 @@ def read_json(path: Path | str, cure: str = "") -> Any:
 
     Args:
         path: The file.
-        cure: What to do about one that is not JSON, such as "make it again".
+        cure: Advice about one that is not JSON, such as "make it again".
 
     Raises:
         InputError: If it is not a file, or not what ``parse_json`` reads.
@@ -167,7 +167,7 @@ def read_formatted(path: Path | str, form: str, otherwise: str) -> dict[str, Any
     Args:
         path: The file.
         form: The format that is read.
-        otherwise: What is wrong with a file of another format, and the cure, such as "these are not retrievals; make
+        otherwise: Error for a file of another format, with its cure, such as "these are not retrievals; make
             them again."
 
     Raises:
@@ -185,7 +185,7 @@ def parse_json(data: bytes | str, where: Path | str, cure: str = "") -> Any:
     Args:
         data: UTF-8, or text.
         where: Name of the file for errors.
-        cure: What to do about a file that is not JSON, such as "fetch it again".
+        cure: Advice about a file that is not JSON, such as "fetch it again".
 
     Raises:
         InputError: If it is not UTF-8 or not JSON, gives a key twice, is nested deeper than ``DEEPEST`` levels, or

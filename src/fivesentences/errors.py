@@ -52,9 +52,9 @@ class InputError(ValueError):
     The command line and the workflow print it without a traceback and end with exit code 1.
 
     Args:
-        what: What is wrong, with the value: "there is no such file", "is 0; it must be at least 1".
+        what: The mistake, with the value: "there is no such file", "is 0; it must be at least 1".
         where: The file, key or matrix that is wrong, set before ``what`` with a colon; or an ``Argument``.
-        cure: What to do, set behind ``what`` with a semicolon.
+        cure: Advice, set behind ``what`` with a semicolon.
     """
 
     def __init__(self, what: str, *, where: str | os.PathLike[str] | None = None, cure: str | None = None):

@@ -1,4 +1,4 @@
-"""What a user tells about a SLURM cluster: account, partitions and their limits, the kind of GPU."""
+"""Settings of a user's SLURM cluster: account, partitions and their limits, the kind of GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Partition(Strict):
 
 
 class RuleChanges(Strict):
-    """What jobs of a rule ask for instead of what the rule says."""
+    """Resources of a rule's jobs that replace those of the rule."""
 
     mem_mb: Megabytes | None = None
     """MB of the first attempt; each retry asks for as much more."""

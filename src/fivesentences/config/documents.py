@@ -33,7 +33,7 @@ class DivisionSpec(Strict):
 
 
 class _Documents(Strict):
-    """What all loaders of documents share."""
+    """Settings that all loaders of documents share."""
 
     divisions: dict[Name, DivisionSpec] = Field(min_length=1)
     """By name, such as printed."""
@@ -127,7 +127,7 @@ class OtherCategorySeeds(Strict):
 
 
 class CategoryScale(Strict):
-    """What a scale says of category retrieval."""
+    """Settings of category retrieval at a scale."""
 
     roles: dict[Name, Name]
     """Which documents play each role of the study: wikipedia, wikipedia_sift, nus_wide_10k, nus_wide, pascal."""

@@ -56,7 +56,7 @@ class FeatureSpec(Strict):
 
     @property
     def weights_name(self) -> str | None:
-        """What file names call the weights: their name in the catalogue, or that of a file; None: a library's own."""
+        """Name of the weights in file names: that in the catalogue, or that of a file; None: a library's own."""
         if self.weights is None:
             return None
         name = self.weights.name
@@ -89,13 +89,13 @@ class FeatureSpec(Strict):
 
     @property
     def extraction(self) -> FeatureSpec:
-        """What the features before reduction and preparation depend on, and nothing else."""
+        """Settings on which the features before reduction and preparation depend, and no others."""
         whole: dict[str, None] = {"dimensions": None} | ({} if self.layout == "regions" else {"regions": None})
         return self.model_copy(update={"prepare": "standardise", **whole})
 
     @property
     def as_read(self) -> FeatureSpec:
-        """What a run that reads them depends on: which weights, but not in which folder, nor in how many jobs."""
+        """Settings on which a run that reads them depends: not the folder of the weights or the number of jobs."""
         name = self.weights_name
         return self.model_copy(update={"weights": None if name is None else Path(name), "parts": 1})
 

@@ -40,7 +40,7 @@ def config_file(name: str, beside: Path) -> Path:
 
 
 def _folders(beside: Path) -> list[Path]:
-    """That of the scale, ``config`` where we are (a copy of the workflow has its own there), and the project's."""
+    """List the scale's folder, ``config`` here (a copy of the workflow has its own), and the project's."""
     folders = {folder.resolve(): folder for folder in (project_folder(), Path("config"), beside)}
     return list(folders.values())[::-1]
 

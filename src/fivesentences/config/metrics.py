@@ -34,16 +34,16 @@ class Metric:
 
     Attributes:
         name: As numbers are named; ``k`` stands for the cut-off ("R@k") and ``<list>`` for a list of positives.
-        measures: What it measures, in a phrase.
+        measures: The measured quantity, in a phrase.
         source: The paper or code that defines it.
         family: The heading that tables put above it; metrics of a family stand together.
-        unit: Of its values.
+        unit: Unit of its values.
         better: Which values are better.
         decimals: Digits after the point in the tables of ``evaluate``, where more than 2 also mean another table. A
             printed ``MetricFrame`` only asks whether there are more than 2; tables of the paper go by the unit.
-        needs: What it needs besides a similarity and its pairing of captions with images.
+        needs: Inputs that it needs besides a similarity and its pairing of captions with images.
         sum: Name of the metric that sums it over cut-offs and directions; empty if there is none.
-        heading: What stands above its column, below the family; its name if empty.
+        heading: Header of its column, below the family; its name if empty.
         formulas: Whether it is reported by formula, and with or without the query's own items.
         of_runs: Whether the workflow reports it for every run, so that a study's table may have it as a column.
         scores: Where the function is that computes it, such as "fivesentences.metrics.recall:recall_values": from a
@@ -249,7 +249,7 @@ def pattern_of(metrics: Iterable[Metric]) -> str:
 
 
 def metric_rows() -> list[list[str]]:
-    """What ``METRIC_HEADINGS`` say of every metric, in words; empty where there is no unit, better side or need."""
+    """List the columns ``METRIC_HEADINGS`` of every metric; empty where there is no unit, better side or need."""
     rows = [[one.name, one.measures, one.unit, one.better, one.needs, one.source] for one in METRICS.values()]
     return [["" if cell in ("none", "neither") else cell for cell in row] for row in rows]
 

@@ -50,8 +50,8 @@ def extended(content: Any, path: Path | str) -> Any:
     ``<key>+`` is added to that of the key.
 
     Args:
-        content: Of the file at ``path``, perhaps changed by the caller.
-        path: Of the file; ``extends`` is relative to its folder.
+        content: Content of the file at ``path``, perhaps changed by the caller.
+        path: Path of the file; ``extends`` is relative to its folder.
 
     Returns:
         The content without ``extends``; as it is, if it has no such key.

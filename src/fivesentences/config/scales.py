@@ -205,7 +205,7 @@ class SentenceEncoder(Strict):
 
 
 class LeaveOut(Strict):
-    """What a scale leaves out to save time or data; tables note it."""
+    """Parts that a scale leaves out to save time or data; tables note it."""
 
     losses: list[Name] = Field(default=[])
     fractions: list[Fraction] = Field(default=[])

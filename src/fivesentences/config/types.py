@@ -1,4 +1,4 @@
-"""What every block of the configuration is made of: its base class, names, and types that several blocks share."""
+"""Building blocks of the configuration: the base class, names, and types that several blocks share."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ def divide(documents: Documents, spec: DivisionSpec, seed: int) -> Division:
     both in the drawn documents and in those that they were drawn from; the sizes stay exact.
 
     Args:
-        documents: What is divided.
+        documents: Documents to be divided.
         spec: Sizes, and where they are drawn from.
-        seed: Of ``numpy.random.default_rng``; equal seeds give equal divisions.
+        seed: Seed of ``numpy.random.default_rng``; equal seeds give equal divisions.
 
     Raises:
         InputError: If a size does not fit, no part is published where one is needed, a category has too few documents,

@@ -35,7 +35,7 @@ class Documents:
         images: File name of each image; empty where there is none.
         texts: Each text; empty where there is none, only its descriptor.
         parts: The published part of each, or None for all of them where nothing was published.
-        articles: What each was cut from; its own id where it is whole.
+        articles: Article that each was cut from; its own id where it is whole.
 
     Raises:
         InputError: If the columns differ in length, a value is missing or no text, an id is blank or occurs twice, a

@@ -188,10 +188,10 @@ def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT
     """Download ``url`` to a part file beside ``target``, resuming where an earlier, interrupted call stopped.
 
     Args:
-        url: What to fetch.
+        url: Address of the file.
         target: The future name of the file; the caller checks the part file and renames or removes it.
         size: Expected length for the progress bar, if the host does not state it.
-        cure: What a person should do if the host refuses.
+        cure: Advice for a person if the host refuses.
 
     Returns:
         Path of the part file, which has the length that the host states.

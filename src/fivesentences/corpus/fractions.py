@@ -15,7 +15,7 @@ def take_fraction(corpus: Corpus, fraction: float) -> Corpus:
     then keep only some of its captions (3% and 5% of COCO cut one like this).
 
     Args:
-        corpus: What to take a share of.
+        corpus: Corpus to take a share of.
         fraction: The share, in (0, 1].
 
     Raises:
@@ -38,7 +38,7 @@ def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
     image. It does not say which captions; here they are the first.
 
     Args:
-        corpus: What to take captions of.
+        corpus: Corpus whose captions are taken.
         captions_per_image: At least 1; an image with fewer captions keeps them all. None: all captions.
 
     Raises:

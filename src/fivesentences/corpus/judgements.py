@@ -39,7 +39,7 @@ class Judgements:
         pairs: One row per judgement, in the order of the file: ``caption`` (index into the corpus's captions),
             ``image`` (index into its images), ``human`` (float, larger is better) and ``own`` (whether the caption was
             written for this image).
-        scale: What the score is, with its range, in one sentence.
+        scale: Meaning and range of the score, in one sentence.
         dropped: Number of judgements in the file that are not in ``pairs`` because the corpus lacks the caption or the
             image.
     """
@@ -99,7 +99,7 @@ def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: Literal[
 
     Args:
         text_zip: ``Flickr8k_text.zip``.
-        corpus: What ``load_flickr8k`` reads from it.
+        corpus: Corpus that ``load_flickr8k`` reads from it.
         experts: ``"mean"``: the score of a pair is the mean of the three. ``"each"``: every judgement is a row, three
             per pair, so that each expert's score counts as it was given; papers that report Kendall's tau on "17,000
             expert judgements" do this (the 5,664 pairs with captions of other images, times 3).
@@ -128,7 +128,7 @@ def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgement
 
     Args:
         text_zip: ``Flickr8k_text.zip``.
-        corpus: What ``load_flickr8k`` reads from it.
+        corpus: Corpus that ``load_flickr8k`` reads from it.
 
     Raises:
         InputError: If the file is missing from the archive, a line is malformed, the share of yes does not agree with

@@ -31,7 +31,7 @@ def load_documents(spec: AnyDocuments, files: Mapping[str, Path]) -> LoadedDocum
 
     Args:
         spec: The block of the configuration.
-        files: What the workflow made or fetched, by name. Wikipedia: ``features``, ``train_list``, ``test_list``,
+        files: Files that the workflow made or fetched, by name. Wikipedia: ``features``, ``train_list``, ``test_list``,
             ``categories``; a corpus: ``corpus`` (parquet) and ``features`` (``.npy``). Other loaders read what their
             block names, relative to the working directory.
 

@@ -23,7 +23,7 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
 
     Args:
         path: The file.
-        cure: What to do about a damaged one, such as "make it again".
+        cure: Advice about a damaged one, such as "make it again".
         columns: Columns to read; None: all. Absent ones are passed over.
 
     Raises:
@@ -49,7 +49,7 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
     Args:
         stored: The table.
         path: Its file, for messages.
-        cure: What to do about a damaged one.
+        cure: Advice about a damaged one.
 
     Raises:
         InputError: If a column cannot be converted.
@@ -65,7 +65,7 @@ def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.D
 
     Args:
         path: The file.
-        cure: What to do about a damaged one, such as "make it again".
+        cure: Advice about a damaged one, such as "make it again".
         columns: Columns that it must have.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What identifies the content of a folder or archive of photographs, found quickly where nothing has changed."""
+"""Digests of a folder or archive of photographs, found quickly where nothing has changed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Identity:
     """Two digests of some photographs.
 
     Attributes:
-        names: Of their names: changes when one is added, removed or renamed.
-        content: Of their names and bytes: also changes when one is edited or replaced, but not when it is touched or
+        names: Digest of their names: changes when one is added, removed or renamed.
+        content: Digest of their names and bytes: also changes when one is edited or replaced, but not when it is touched or
             copied anew.
     """
 

@@ -92,7 +92,7 @@ def load_wikipedia_articles(archive: Path | str, name: str = "wikipedia") -> Cor
 
     Args:
         archive: The archive; it is read in place.
-        name: What to call the corpus.
+        name: Name of the corpus.
 
     Raises:
         InputError: If the archive is missing, damaged or unsafe, lacks a list, a text or an image, or a list has a

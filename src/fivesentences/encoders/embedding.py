@@ -69,7 +69,7 @@ def embed(
 
     Args:
         encoder: The encoder; the last digits of the vectors depend on its batch size.
-        subject: What is embedded.
+        subject: Images and captions to be embedded.
         photographs: Where the images are.
         out: The folder.
         workers: Threads that read and decode images.

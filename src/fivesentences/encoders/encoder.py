@@ -1,4 +1,4 @@
-"""What every dual encoder can do, and what is the same for all of them."""
+"""Interface of every dual encoder, and code that all of them share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is embedded: images by their filenames, and captions with the image of each."""
+"""Images to be embedded, by their filenames, and captions with the image of each."""
 
 from __future__ import annotations
 

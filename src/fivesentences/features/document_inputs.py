@@ -1,4 +1,4 @@
-"""What methods of category retrieval read of documents: vectors of both modalities, prepared alike."""
+"""Inputs of category retrieval: vectors of both modalities, prepared alike."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def prepared(train: Vectors, *others: Vectors, how: Prepare, what: str = "vector
         train: ``[documents, dim]``, finite; at least one document and one dimension.
         others: ``[documents, dim]`` each, finite.
         how: As above.
-        what: What messages call them.
+        what: Their name in messages.
 
     Returns:
         float32 arrays of the same shapes, those of ``train`` first.

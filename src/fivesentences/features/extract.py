@@ -39,7 +39,7 @@ MOST_NAMED = 50  # photographs that cannot be read, in one message
 
 @dataclass(frozen=True)
 class Extracted:
-    """What an extraction wrote.
+    """Outcome of an extraction.
 
     Attributes:
         shape: Shape of the array.
@@ -92,7 +92,7 @@ def extract_features(
         crops: ``centre`` (or whatever the weights require) or ``ten``, see ``describing.Recipe``.
         normalise: Scale each vector to length 1.
         precision: Precision of a network's arithmetic; features are stored as ``storage`` says.
-        on_corrupt: What to do when all others are done and photographs could not be read: ``fail`` names them and
+        on_corrupt: Treatment of photographs that could not be read, when all others are done: ``fail`` names them and
             writes nothing (the parts of the others are kept), ``skip`` leaves them out, ``zero`` writes rows of zeros.
             ``skip`` and ``zero`` name them in ``out.with_suffix(".corrupt.json")`` and on standard error.
         chunk_size: Images per part and so at risk when a run is killed; default: those that are described together.

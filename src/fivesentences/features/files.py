@@ -177,7 +177,7 @@ def check_kind(array: npt.NDArray[Any] | Any, what: str, images: bool) -> None:
 
     Args:
         array: The array, or anything with its ``dtype``, ``ndim`` and ``shape``.
-        what: What to call it in an error.
+        what: Its name in an error.
         images: Whether its first dimension is that of the images.
 
     Raises:

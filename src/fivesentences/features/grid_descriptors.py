@@ -82,7 +82,7 @@ class GridDescriptors:
         self.layout = layout
 
     def facts(self) -> dict[str, Any]:
-        """What the features depend on, see ``describing.Extractor``."""
+        """Return everything that the features depend on, see ``recipe.Extractor``."""
         return {"version": VERSION, "preprocessing": {"input_size": [3, SIDE, SIDE], "crop_mode": "squash"}}
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:

@@ -45,11 +45,11 @@ class SplitFeatures:
         kind: Which of the three layouts it has.
         images: Number of images in the split.
         stride: Rows per image; the first one is read.
-        shape: Of the features of one image: ``[dim]`` or ``[regions, dim]``.
+        shape: Shape of one image's features: ``[dim]`` or ``[regions, dim]``.
         dtype: Name of the numpy type.
         size: Bytes of the file, or of the first file of a folder.
         modified: Nanoseconds at which a file last changed before it was described.
-        sha256: Of the content as described, see ``content``.
+        sha256: Digest of the content as described, see ``content``.
     """
 
     path: str
@@ -136,7 +136,7 @@ def describe_precomp(
 
     Args:
         folder: The folder itself or, with ``prefix``, one that contains ``<prefix>_precomp``; as for ``load_precomp``.
-        corpus: What ``load_precomp`` read from the folder, or ``load_karpathy`` from the file that it was made from.
+        corpus: Corpus that ``load_precomp`` read from the folder, or ``load_karpathy`` from the file that it was made from.
         out: A ``.json``.
         prefix: Such as ``f30k`` or ``coco``.
         testall: Whether the split ``test`` of the corpus is ``testall``.
@@ -162,7 +162,7 @@ def describe_precomp(
 
 
 def _names_in(corpus: Corpus, own: Corpus, folder: Path) -> dict[str, str]:
-    """What a corpus calls each image of the folder.
+    """Return the corpus's name for each image of the folder.
 
     Raises:
         InputError: If an image is not in the corpus, or has other captions there.

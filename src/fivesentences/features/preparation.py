@@ -1,4 +1,4 @@
-"""What is done to features before a model reads them, with statistics of the training images."""
+"""Preparation of features before a model reads them, with statistics of the training images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an extractor is built from, and what every extractor offers."""
+"""Settings of an extractor, and the interface of every extractor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRID_DESCRIPTORS = "grid_descriptors"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an extractor is built from.
+    """Settings that an extractor is built from.
 
     Attributes:
         extractor: ``grid_descriptors`` or the name of a timm network.

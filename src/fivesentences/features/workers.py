@@ -31,7 +31,7 @@ def map_in_processes(
 
     Args:
         function: Importable by name.
-        tasks: What to do.
+        tasks: Tasks to carry out.
         count: Number of processes; 0 does the work in this process.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What training minimises: losses of a similarity matrix of matched pairs.
+"""Losses of a similarity matrix of matched pairs, which training minimises.
 
 A batch of B pairs gives ``similarity`` ``[B images, B captions]`` whose diagonal holds the matched pairs, and, for
 losses that read one, ``phi`` ``[B captions, B images]`` of the same pairs. Every loss adds both directions. The hinge

@@ -1,4 +1,4 @@
-"""What every loss is made of: settings that are checked when read, and arithmetic that imports torch when called."""
+"""Base of every loss: settings that are checked when read, and arithmetic that imports torch when called."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ class ScheduledAdaptiveMargin:
 
     Args:
         epochs: n_e, the number of epochs that the schedule is made for.
-        seed: Of the random choices of ``negatives="one"`` and ``shuffled=True``, which have streams of their own.
+        seed: Seed of the random choices of ``negatives="one"`` and ``shuffled=True``, which have streams of their own.
         **settings: Fields of ``ScheduledMarginSpec``, such as ``margin`` or ``start``.
 
     Raises:

@@ -57,13 +57,13 @@ USUAL_WEIGHT: dict[Variant, float] = {"paper": 1.0, "released": 5.0}
 
 
 class Hinges(NamedTuple):
-    """What the B hinges of one direction compare, and where their margins come from; each ``[B]`` samples.
+    """Comparisons of the B hinges of one direction, and the sources of their margins; each ``[B]`` samples.
 
     Attributes:
         image: Image of the negative pair.
         caption: Caption of the negative pair.
-        positive: Whose positive pair it is compared with.
-        margin: Whose margin it takes.
+        positive: Sample whose positive pair it is compared with.
+        margin: Sample whose margin it takes.
         margin_negative: The negative that this margin was made from, by the sample whose caption it is.
     """
 

@@ -1,4 +1,4 @@
-"""What a run minimises: a sum of losses, its readable name and its label. A new loss is one line of ``LossSpec``."""
+"""The loss of a run: a sum of losses, its readable name and its label. A new loss is one line of ``LossSpec``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fivesentences.losses.triplet import TripletLoss, TripletNegatives
 
 
 class LossSpec(Strict):
-    """What a run minimises: the sum of the losses that are given."""
+    """The loss of a run: the sum of the losses that are given."""
 
     triplet: TripletNegatives | None = "hardest"
     """Negatives of the triplet loss: all, the hardest, or the k nearest; null: no triplet."""

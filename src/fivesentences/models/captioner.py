@@ -92,7 +92,7 @@ class Captioner(nn.Module):
 
 
 def caption_labels(caption_tokens: Tensor, caption_lengths: Tensor, longest: int) -> Tensor:
-    """What the captioner has to write: the caption's own word ids, ``[captions, longest + 1]``, 0 after the end.
+    """Return the captioner's targets: the caption's own word ids, ``[captions, longest + 1]``, 0 after the end.
 
     A caption of more than ``longest`` words is cut there, and the last remaining word becomes its ``<end>``.
 

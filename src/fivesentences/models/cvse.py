@@ -75,7 +75,7 @@ TWINS = {f"{level}embedding_{layer}.0.": f"{level}fc{layer}." for level in _LEVE
 
 
 class Levels(NamedTuple):
-    """What CVSE compares, for images and captions alike.
+    """Vectors that CVSE compares, for images and captions alike.
 
     Attributes:
         instance: ``[items, embedding]``, length 1.

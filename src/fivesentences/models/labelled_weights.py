@@ -37,9 +37,9 @@ def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[
 
     Args:
         path: The file.
-        what: What it should be, for the error: "a run".
+        what: Its kind, for the error: "a run".
         version: The ``format`` that its label should have.
-        cure: What to do about any other file, for the error: "train the run again".
+        cure: Advice about any other file, for the error: "train the run again".
 
     Raises:
         InputError: If the file is missing, damaged or of another format, or a tensor is not finite.
@@ -63,7 +63,7 @@ def check_finite(tensors: Mapping[str, Tensor], where: Path | str, cure: str) ->
     Args:
         tensors: By name, in any numeric type.
         where: The file that they come from.
-        cure: What to do about it, for the error.
+        cure: Advice about it, for the error.
 
     Raises:
         InputError: Names the first tensor with NaN or inf, and how many of its numbers are.

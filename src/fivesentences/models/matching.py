@@ -1,4 +1,4 @@
-"""What every image-text model offers, and the arithmetic that several share."""
+"""Interface of every image-text model, and the arithmetic that several share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = 1 / 2
 
 @dataclass(frozen=True)
 class TrainingScores:
-    """What a model gives its losses, for one batch of matching pairs.
+    """Inputs of a model's losses, for one batch of matching pairs.
 
     Attributes:
         similarity: ``[B, B]`` images x captions, what semantic losses see; the same as in evaluation, except for
@@ -88,7 +88,7 @@ class Matcher(nn.Module, ABC):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it takes beyond images and captions; see ``ModelSpec``."""
+        """Inputs beyond images and captions; see ``ModelSpec``."""
         return self.spec.needs
 
     @classmethod
@@ -131,7 +131,7 @@ class Matcher(nn.Module, ABC):
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Any
     ) -> TrainingScores:
-        """What the losses see of a batch of matching pairs; a model with losses of its own overrides it.
+        """Return the losses' view of a batch of matching pairs; a model with losses of its own overrides it.
 
         Arguments are those of ``forward``, as many images as captions, pair by pair.
         """

@@ -282,7 +282,7 @@ def _plain(path: Path) -> Any:
 
 
 def _kind_of(path: Path, complaint: str) -> tuple[str, str]:
-    """What a file is that torch cannot read as a checkpoint, and what to do."""
+    """Say what a file is that torch cannot read as a checkpoint, with a cure."""
     give = "give the .pth.tar that the released training code saved"
     if not path.stat().st_size:
         return "it is empty", give

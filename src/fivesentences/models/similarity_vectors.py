@@ -1,4 +1,4 @@
-"""What SGR and SAF share: their encoders, and similarity vectors of each word and of the whole of every pair.
+"""Common parts of SGR and SAF: encoders, and similarity vectors of each word and of the whole of every pair.
 
 Source: Diao et al., "Similarity Reasoning and Filtration for Image-Text Matching", and its released code
 (github.com/Paranioar/SGRAF), whose numbers ``sgr.npz`` and ``saf.npz`` hold.
@@ -84,7 +84,7 @@ class AttentionPooling(nn.Module):
         width: Length of an item's vector.
         items: Number of items, if it is fixed; then both branches have batch norm, with one statistic per item index
             in the first. None: any number, masked, no batch norm.
-        dropout: Of both branches, in training.
+        dropout: Dropout of both branches, in training.
     """
 
     def __init__(self, width: int, items: int | None, dropout: float):

@@ -63,8 +63,8 @@ class ModelSpec(Strict):
     Attributes:
         implementation: The model's class, as module and name; text, since importing it takes torch.
         layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).
-        title: What tables call the model.
-        needs: What it takes beyond images and captions: ``"concepts"`` (a concept graph, when it is built) and
+        title: Name of the model in tables.
+        needs: Inputs beyond images and captions: ``"concepts"`` (a concept graph, when it is built) and
             ``"concept_labels"`` (a keyword argument of its caption encoder, one row per caption).
         counts_regions: Whether its weights depend on the number of regions per image, so that the class takes
             ``regions``.
@@ -101,7 +101,7 @@ class ModelSpec(Strict):
 
     @property
     def concept_options(self) -> ConceptOptions:
-        """Of a model that needs concepts: how they are made."""
+        """Settings of the concepts, for a model that needs them."""
         return ConceptOptions()
 
     def with_options(self, options: Mapping[str, Any]) -> Self:

@@ -1,1 +1,1 @@
-"""What is to be made: a scale and its studies resolved to runs, jobs, inputs and outputs; no Snakemake, no torch."""
+"""The plan of a scale: its studies resolved to runs, jobs, inputs and outputs; no Snakemake, no torch."""

@@ -1,4 +1,4 @@
-"""What Snakemake's SLURM executor is told of a cluster, for the profile ``profiles/slurm``."""
+"""Settings of Snakemake's SLURM executor, for the profile ``profiles/slurm``."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ SUBMITTED_RULES = {
 
 @dataclass(frozen=True)
 class SlurmSettings:
-    """What the profile says of a cluster.
+    """Settings of a cluster as the profile reads them.
 
     Attributes:
-        cluster: What the user wrote.
+        cluster: Settings that the user wrote.
         file: Where; the executor reads the partitions there.
     """
 

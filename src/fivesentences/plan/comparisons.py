@@ -1,4 +1,4 @@
-"""What a plan compares: retrievals of several models, paired runs, margins, and the subspace that a figure shows."""
+"""Comparisons of a plan: retrievals of several models, paired runs, margins, and the subspace that a figure shows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Retrievals:
 
 
 class Comparisons:
-    """What tables, figures and the gallery of a plan compare.
+    """Comparisons that tables, figures and the gallery of a plan show.
 
     Args:
         plan: The plan, with its rows and runs.

@@ -38,7 +38,7 @@ def shared_out(
     Args:
         first: Runs of the default target, by name.
         every: These, and those that only the target ``complete`` needs, which have jobs of their own.
-        kind_of: What runs of a job have in common: dataset, a word for the job's name, and perhaps more. A row added
+        kind_of: Common traits of a job's runs: dataset, a word for the job's name, and perhaps more. A row added
             to a table then moves few runs to another job.
         most: The most runs in each; None: one job for each kind.
         by_seed: Whether runs are taken seed by seed. What is computed once for a seed then serves many runs.

@@ -48,13 +48,13 @@ class Plan:
     needs has jobs of its own, so that the default target never waits for them. It needs neither Snakemake nor torch.
 
     Args:
-        scale: What is made, and how.
+        scale: The scale to be made.
         studies: Studies by the names of their files.
         catalogue: Every file to download.
         places: Where files are kept.
         config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
             project's; see ``config_file``.
-        claims: What the papers state, which the scale's runs test.
+        claims: Claims of the papers that the scale's runs test.
 
     Attributes:
         scales: The scale and its complete form, by name.
@@ -336,7 +336,7 @@ def plan_of(
     The workflow and ``fivesentences train`` both ask here, so that they find the same studies from any folder.
 
     Args:
-        scale: What is made.
+        scale: The scale to be made.
         config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
             project's, file by file; see ``config_file``.
         catalogue: Every file to download; default the ``datasets.yaml`` that is found so.

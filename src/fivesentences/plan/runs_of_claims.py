@@ -30,7 +30,7 @@ class Term:
     Attributes:
         factor: 1 or -1; a test is a sum of terms.
         runs: Names, one per seed.
-        measure: What is read of them.
+        measure: Metric that is read of them.
         inference: How they are read.
     """
 
@@ -113,8 +113,8 @@ class Candidate:
 
     Attributes:
         run: The run.
-        setting: What it shares with runs of other losses and seeds.
-        about: What tests ask of it, by their keys.
+        setting: Settings that it shares with runs of other losses and seeds.
+        about: Values of the keys that tests ask for.
     """
 
     run: RunSpec

@@ -64,7 +64,7 @@ def spice(
     Args:
         candidates: One caption per image.
         references: The captions of each image that people wrote, any number.
-        tuples: Those of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
+        tuples: Tuples of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
             which needs the extra ``java``.
         mirror: Take CoreNLP from here, not from the network.
 

@@ -225,7 +225,7 @@ class _Block:
         be shorter without it. It is taken at its last position, and what is left of the reference ends before it.
 
         Args:
-            prefix: What is left of the references: that many of the lowest bits are 1. Changed in place.
+            prefix: Remainder of the references: that many of the lowest bits are 1. Changed in place.
             mask: Positions of the word.
             changed: Bits of the dynamic programme that the word changed.
 

@@ -25,7 +25,7 @@ class EmbeddingScorer(Scorer):
         image_of_caption: ``[captions]`` image index of each caption.
         references: How the captions of an image stand for it: ``"centroid"``, the mean of their vectors, of length 1;
             ``"max"``, the nearest of them; ``"mean"``, the mean of their cosines.
-        model: What encodes captions; see ``encode_captions``.
+        model: Encoder of captions; see ``encode_captions``.
 
     Raises:
         InputError: If captions and images do not fit, there is no such model, or no such references.
@@ -54,7 +54,7 @@ class EmbeddingScorer(Scorer):
         self._of_image = self._standing(self._sums, self._references.count)
 
     def _standing(self, sums: NDArray[np.float32], count: NDArray[np.int64]) -> NDArray[np.float32]:
-        """What cosines are taken with, of sums of vectors: their means, of length 1 for centroids."""
+        """Return the vectors whose cosines are taken: means of the sums, of length 1 for centroids."""
         length = np.linalg.norm(sums, axis=1) if self._kind == "centroid" else count.astype(np.float32)
         length = length[:, None]
         return np.asarray(np.divide(sums, length, out=np.zeros_like(sums), where=length > 0))

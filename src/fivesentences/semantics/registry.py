@@ -59,12 +59,12 @@ def _spice(part: str) -> SemanticMetric:
 
 
 class PhiParts(NamedTuple):
-    """What the name of a phi says.
+    """Parts of the name of a phi.
 
     Attributes:
         metric: A name in ``SEMANTIC_METRICS``.
         tokenisation: One of ``TOKENISATIONS``; None for a metric that does not split words itself.
-        model: What encodes captions, for a phi of vectors; None for others.
+        model: Encoder of captions, for a phi of vectors; None for others.
         references: One of ``REFERENCE_KINDS``, likewise.
     """
 

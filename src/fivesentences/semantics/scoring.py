@@ -36,7 +36,7 @@ class Scorer(ABC):
 
     Attributes:
         shape: Number of captions, number of images.
-        facts: What the scores depend on besides captions, images and tuples, for the note beside a matrix.
+        facts: Further facts that the scores depend on, for the note beside a matrix.
     """
 
     shape: tuple[int, int]

@@ -50,7 +50,7 @@ def encode_captions(
             folder, or a repository of the Hugging Face Hub.
         captions: Raw captions.
         revision: Branch, tag or commit of a repository.
-        sha256: Of the weights.
+        sha256: Digest of the weights.
 
     Raises:
         InputError: If the packages are not installed, there is no such model, or it has other weights.

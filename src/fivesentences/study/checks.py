@@ -1,4 +1,4 @@
-"""What a scale names must be in its studies: otherwise a typo would be ignored silently.
+"""Checks that a scale names only what its studies have: otherwise a typo would be ignored silently.
 
 A scale that extends another one inherits names of that scale's studies. Those that its own studies do not know are left
 out; what its own file states stays, and is checked.
@@ -193,8 +193,8 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
 
     Args:
         merged: Its settings, valid, with all that it inherits.
-        own: What its own file states.
-        studies: Those that it names.
+        own: Content of its own file.
+        studies: Studies that it names.
         where: The name of its file, for an error.
     """
     names, found = names_of(studies), dict(merged)

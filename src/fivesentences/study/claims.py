@@ -1,4 +1,4 @@
-"""What a paper states, as data: ``config/claims/<paper>.yaml``, and which contrast of runs and metric tests it."""
+"""Claims of a paper, as data: ``config/claims/<paper>.yaml``, and which contrast of runs and metric tests it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study's file says of its tables and figures, and what a plan must know about each kind.
+"""Tables and figures in a study's file, and what a plan must know about each kind.
 
 A table or figure is plain data here, told apart by ``kind``; the function that makes it is in ``fivesentences.paper``,
 under the same kind.
@@ -80,7 +80,7 @@ class PublishedRow(Strict):
 
 
 class SettingSpec(Strict):
-    """What is trained, apart from its loss, and how: one setting, or several, where a key is a list."""
+    """Settings of training, apart from the loss: one setting, or several, where a key is a list."""
 
     role: Name
     features: Name | list[Name | None] | None = None
@@ -113,7 +113,7 @@ class RowSpec(SettingSpec, PublishedRow):
 
 
 class OtherSide(Strict):
-    """What the second side of a contrast has otherwise; null: as the first side."""
+    """Settings in which the second side of a contrast differs; null: as the first side."""
 
     features: Name | None = None
     model: Name | None = None
@@ -310,7 +310,7 @@ class PublishedSetting(Strict):
 
         Args:
             role: The role of a row.
-            features: What the row names as its features.
+            features: Features that the row names.
         """
         if isinstance(self.features, str):
             return self.features
@@ -484,7 +484,7 @@ class AgreementTable(TableSpec):
 
 
 class MarginsTable(TableSpec):
-    """What adaptive margins are made of: one group per dataset and fraction, one row per loss."""
+    """Components of adaptive margins: one group per dataset and fraction, one row per loss."""
 
     reads: ClassVar[Source] = "margins"
 

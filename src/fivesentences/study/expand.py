@@ -85,7 +85,7 @@ class SubspaceRow:
         division: How they are divided.
         method: Its name in the study.
         spec: The method with its settings.
-        label: What tables call it.
+        label: Its name in tables.
         selection: Which epoch's weights are read; ``last`` for a method without epochs.
         runs: One per seed, in the order of the scale's seeds; empty if the scale does not make the line.
         published: Value of the column ``row`` in the published table.
@@ -115,7 +115,7 @@ class Paired(Generic[AnyLine]):
     Attributes:
         a: The first side; the difference is a - b.
         b: The second.
-        question: What the difference tells; may be empty.
+        question: Question that the difference answers; may be empty.
     """
 
     a: AnyLine
@@ -189,7 +189,7 @@ def gallery_spec_of(studies: Mapping[str, Study], scale: Scale) -> tuple[str, Ga
 
 @dataclass(frozen=True)
 class Made:
-    """What stands in some rows, by name; what several rows share is there once.
+    """Runs and ensembles of some rows, by name; those that several rows share are there once.
 
     Attributes:
         runs: Runs to be trained, members of ensembles among them.

@@ -7,7 +7,7 @@ from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, pars
 
 
 def mistake_in(phi: str, *, whole: bool = True) -> str | None:
-    """What is wrong with the name of a phi, or of a mean of several, to be said behind "is 'cidre'"; None if nothing.
+    """Say what is wrong with the name of a phi, or of a mean of several, behind "is 'cidre'"; None if nothing.
 
     Args:
         phi: Such as ``cider``, ``bleu4-ptb`` or ``tfidf+bleu_daa``.

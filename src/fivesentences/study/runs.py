@@ -103,7 +103,7 @@ class RunFile(Strict):
 
 
 def recorded_run(folder: Path) -> Any:
-    """What the ``run.yaml`` in the folder of a run says of its settings; None if it has none that can be read."""
+    """Read the settings of a run from the ``run.yaml`` in its folder; None if it has none that can be read."""
     try:
         content = read_yaml(folder / "run.yaml")
     except InputError:

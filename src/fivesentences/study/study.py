@@ -57,7 +57,7 @@ class Study(Strict):
         A method of category retrieval is called by its title and what was stated of it.
 
         Args:
-            name: Of a loss, model, ensemble, method, role, dataset, judge, phi or inference method.
+            name: Name of a loss, model, ensemble, method, role, dataset, judge, phi or inference method.
             otherwise: For what has no label; None: its name.
         """
         if name in self.labels:

@@ -40,7 +40,7 @@ class Stop:
         """End this process if it was asked to.
 
         Args:
-            done: What is saved, as the second half of a sentence.
+            done: Saved work, as the second half of a sentence.
 
         Raises:
             Stopped: If a signal came.

@@ -106,7 +106,7 @@ class BottomUpAttention:
             flavour: ``d2`` or ``caffe``: whose conversion the weights are.
             settings: Default those of the 36-region features.
             device: ``cpu`` or ``cuda``.
-            widths: Of a network that is not the published one.
+            widths: Widths of a network that is not the published one.
 
         Raises:
             InputError: If the flavour is unknown, or the weights cannot be read or are not those of the network.
@@ -161,7 +161,7 @@ class BottomUpAttention:
         return resize(bgr, self.settings.resize, self.settings.short, self.settings.long)
 
     def find(self, images: Sequence[Resized]) -> list[Found]:
-        """What the network says of images, which must be of one size and one scale.
+        """Run the network on images, which must be of one size and one scale.
 
         Nothing is padded, since padding would change the proposals near the border.
 
@@ -192,8 +192,8 @@ class BottomUpAttention:
         """Regions among the proposals of an image, in pixels of the original.
 
         Args:
-            found: What the network says of it.
-            resized: What the network read.
+            found: Output of the network.
+            resized: Image as the network read it.
             height: Height of the original, in pixels.
             width: Width of the original, in pixels.
         """

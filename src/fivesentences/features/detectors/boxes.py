@@ -41,7 +41,7 @@ def decode(
     Args:
         boxes: ``[n, 4]``.
         deltas: ``[n, 4 * k]``: dx, dy, dw, dh for each of k classes.
-        weights: What dx, dy, dw and dh are divided by.
+        weights: Divisors of dx, dy, dw and dh.
         inclusive: Whether boxes end on their last pixel.
         largest_growth: Limit of dw and dh.
 

@@ -1,4 +1,4 @@
-"""What every detector offers: an image in, its regions out; and the names of what it recognises."""
+"""Interface of every detector: an image in, its regions out; and the names of its classes."""
 
 from __future__ import annotations
 

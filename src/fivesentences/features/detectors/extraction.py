@@ -25,7 +25,7 @@ NAMED = 5  # corrupt photographs that a sentence names
 
 @dataclass(frozen=True)
 class Detected:
-    """What an extraction wrote.
+    """Outcome of an extraction.
 
     Attributes:
         images: Number of images that have features.
@@ -44,7 +44,7 @@ def detector_named(name: str, weights: Path | None, flavour: str, settings: dict
     Args:
         name: ``bottom_up`` or ``faster_rcnn``.
         weights: A file; None: the weights that torchvision downloads.
-        flavour: Whose conversion the weights of ``bottom_up`` are.
+        flavour: Conversion that the weights of ``bottom_up`` come from.
         settings: Keywords of ``bottom_up.Settings`` or ``faster_rcnn.FasterRCNNSettings``.
         device: ``cpu`` or ``cuda``.
 
@@ -88,7 +88,7 @@ def extract_regions(
         images: ``image_id`` and ``filename``, one row per image.
         detector: Finds regions.
         out: The ``.npy``; ``.images.parquet``, ``.regions.parquet`` and ``.source.json`` are written beside it.
-        on_corrupt: What to do about photographs that cannot be read or have no region: ``fail`` at the end, with all
+        on_corrupt: Treatment of photographs that cannot be read or have no region: ``fail`` at the end, with all
             others kept for the next call; or ``skip`` them. Either way they are named.
         storage: Type of the stored features.
 

@@ -31,8 +31,8 @@ class Flavour:
         pixels_inclusive: Whether a box ends on its last pixel (Caffe: width = x2 - x1 + 1) or behind it (x2 - x1).
         background_first: Whether background is class 0 or the last class; "no attribute" stands likewise.
         paired_objectness: Whether an anchor has two scores, all of the background before all of objects.
-        box_weights: What the regressed dx, dy, dw and dh of a class are divided by.
-        smallest_side: Of a proposal, in pixels of the original image; 0 drops only empty boxes.
+        box_weights: Divisors of the regressed dx, dy, dw and dh of a class.
+        smallest_side: Smallest side of a proposal, in pixels of the original image; 0 drops only empty boxes.
         embedding: Key of the class embedding that the attribute head reads, within the box predictor.
         attribute_hidden: Key of the first layer of the attribute head.
         attribute_scores: Key of the second.
@@ -84,11 +84,11 @@ class Widths:
     Attributes:
         stem: After the first convolution.
         bottleneck: Within the blocks of the first stage; doubled from stage to stage.
-        out: Of the first stage; likewise.
+        out: The same for the first stage.
         proposals: Within the proposal network.
         classes: Without background.
         attributes: Without "no attribute".
-        embedding: Of the class, as the attribute head reads it.
+        embedding: Embedding of the class, as the attribute head reads it.
         attribute_hidden: Within the attribute head.
     """
 
@@ -115,7 +115,7 @@ class Proposals(NamedTuple):
 
 
 class Recognised(NamedTuple):
-    """What the heads say of ``n`` regions.
+    """Output of the heads for ``n`` regions.
 
     Attributes:
         classes: ``[n, classes]`` probabilities, which with the background's sum to 1.
@@ -310,7 +310,7 @@ class BoxPredictor(nn.Module):
         self.add_module(flavour.attribute_scores, nn.Linear(widths.attribute_hidden, widths.attributes + 1))
 
     def forward(self, features: Tensor) -> Recognised:
-        """Of features ``[n, dim]``."""
+        """Run the heads on features ``[n, dim]``."""
         logits = self.cls_score(features)
         probabilities = logits.softmax(dim=1)
         attributes = self.attribute_logits(features, logits.argmax(dim=1))

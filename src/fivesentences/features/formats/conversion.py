@@ -66,12 +66,12 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was converted.
+    """Outcome of a conversion.
 
     Attributes:
         outline: The outline of the images that were written.
         written: The format of the result.
-        dropped: What was left out, as asked.
+        dropped: Parts that were left out, as asked.
     """
 
     outline: Outline
@@ -111,7 +111,7 @@ def convert(
 
     Args:
         sources: Files; several are joined in this order, and no image may be in two.
-        out: What to write.
+        out: File to write.
         source_format: The format of the sources, one of ``FORMATS``; default what their names tell.
         target_format: The format of the result, likewise.
         drop: Facts of ``record.FACTS`` to leave out; "counts" means that images with fewer regions get rows of zeros.

@@ -1,4 +1,4 @@
-"""What every format of features is read into and written from: one image at a time, and an outline of all."""
+"""Records between formats of features: one image at a time, and an outline of all."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ImageFeatures:
 
 @dataclass(frozen=True)
 class Outline:
-    """What is known of a set of features before they are read.
+    """Facts known of a set of features before they are read.
 
     Attributes:
         ids: Ids of the images, in the order of the file.
@@ -101,7 +101,7 @@ class Outline:
         """Return an image after checking that it is what this outline announced and that every number is finite.
 
         Args:
-            record: What was read.
+            record: Features of one image.
             row: Which image it is.
             where: The file, for messages.
 
@@ -137,7 +137,7 @@ class FeatureSource(ABC):
 
     Attributes:
         path: The file.
-        outline: What is known before any image is read.
+        outline: Facts known before any image is read.
     """
 
     path: Path

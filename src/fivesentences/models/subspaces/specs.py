@@ -22,7 +22,7 @@ class MethodSpec(Strict):
     """A method with its settings.
 
     Attributes:
-        title: What tables call it.
+        title: Its name in tables.
         iterative: Whether it has epochs, of which validation can choose one.
         words: How tables say a stated setting, by its key, or by its key and value; ``{}`` stands for the value.
             Settings that are not listed are said as they are written. Empty: ``called`` says it.
@@ -47,7 +47,7 @@ class MethodSpec(Strict):
         return self.title
 
     def label(self) -> str:
-        """What tables call it where nothing else is said: its name and the settings that were stated."""
+        """Default label in tables: its name and the settings that were stated."""
         said = (self._said(key, value) for key, value in _stated(self))
         return ", ".join([self.called, *filter(None, said)])
 

@@ -1,1 +1,1 @@
-"""What the papers state, tested by the runs of a scale."""
+"""Claims of the papers, tested by the runs of a scale."""

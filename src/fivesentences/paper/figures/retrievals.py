@@ -1,4 +1,4 @@
-"""What two models retrieve for queries that recall calls equal, with photographs, captions and phi (after Figure 1)."""
+"""Retrievals of two models for queries that recall calls equal, with photographs, captions and phi (after Figure 1)."""
 
 from __future__ import annotations
 

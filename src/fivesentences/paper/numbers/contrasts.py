@@ -52,7 +52,7 @@ class Measured(Generic[AnyContrast]):
 
 @dataclass(frozen=True)
 class Contrasts(Generic[AnyContrast]):
-    """What was measured of the contrasts of a table or figure, in their order.
+    """Measurements of the contrasts of a table or figure, in their order.
 
     Attributes:
         of: The contrasts that the scale makes.

@@ -1,4 +1,4 @@
-"""What was recorded while subspace networks were trained: each epoch, and the margins between categories."""
+"""Records of the training of subspace networks: each epoch, and the margins between categories."""
 
 from __future__ import annotations
 

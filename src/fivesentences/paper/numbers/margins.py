@@ -1,4 +1,4 @@
-"""What was measured of adaptive margins, for the tables and figures that show it."""
+"""Measurements of adaptive margins, for the tables and figures that show them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Margins:
-    """What was measured of a dataset's training captions.
+    """Measurements of a dataset's training captions.
 
     Attributes:
         dataset: Its name.

@@ -22,7 +22,7 @@ TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style",
 
 @dataclass(frozen=True)
 class Measure:
-    """What a value measures; the fields are columns of the tidy table, empty where they do not apply."""
+    """Identity of a measured quantity, by columns of the tidy table; empty where one does not apply."""
 
     metric: str
     direction: str = ""

@@ -1,4 +1,4 @@
-"""What adaptive margins are made of, by loss and training captions, and which hinges change without the negative."""
+"""Components of adaptive margins, by loss and training captions, and hinges that change without the negative."""
 
 from __future__ import annotations
 

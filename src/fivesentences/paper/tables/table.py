@@ -1,4 +1,4 @@
-"""What all tables consist of: columns, groups of rows, cells, and the lines in which a reader sees them."""
+"""Parts of every table: columns, groups of rows, cells, and the lines in which a reader sees them."""
 
 from __future__ import annotations
 

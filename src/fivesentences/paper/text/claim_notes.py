@@ -1,4 +1,4 @@
-"""What the tests of a claim are called: where and between which sides."""
+"""Names of a claim's tests: where, and between which sides."""
 
 from __future__ import annotations
 

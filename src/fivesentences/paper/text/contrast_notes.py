@@ -1,4 +1,4 @@
-"""What contrasts are called, and the sentences below a table or figure of them."""
+"""Names of contrasts, and the sentences below a table or figure of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study calls its rows: the labels of its file, or names of this package where it has none."""
+"""Labels of a study's rows: those of its file, or names of this package where it has none."""
 
 from __future__ import annotations
 

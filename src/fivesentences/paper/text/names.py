@@ -1,4 +1,4 @@
-"""What this package calls phi, tokens, methods and directions, and how it writes lists, numbers and captions."""
+"""Words for phi, tokens, methods and directions, and the writing of lists, numbers and captions."""
 
 from __future__ import annotations
 

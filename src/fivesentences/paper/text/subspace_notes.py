@@ -1,4 +1,4 @@
-"""What rows of category retrieval are called, and the sentences below tables and figures of them."""
+"""Names of rows of category retrieval, and the sentences below tables and figures of them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class EpochKeeper:
         snapshot: Returns a copy of the current state.
 
     Attributes:
-        kept: What is kept for each selection.
+        kept: Projector kept for each selection.
         history: A row of each epoch.
     """
 
