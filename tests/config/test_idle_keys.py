@@ -52,6 +52,11 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "DeepCCA": (BASELINE, {"dimensions", "ridge"}),
     "CorrelationAutoencoder": (BASELINE, {"share"}),
     "Adversarial": (BASELINE, {"adversary", "margin", "triplets"}),
+    "SparingTriplet": (LOSS, {"margin"}),
+    "AgreementFigure": (QUESTION, {"references"}),
+    "ColumnSpec": (QUESTION, {"formula", "ties"}),
+    "ForestFigure": (QUESTION, {"measures"}),
+    "SubspaceFigure": (QUESTION, {"at"}),
     "OtherSide": (QUESTION, {"captions_per_image", "features", "fraction", "model"}),
 }
 

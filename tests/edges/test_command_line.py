@@ -122,7 +122,7 @@ def test_ctrl_c_ends_with_130_and_without_a_word_or_a_file(prepared, tmp_path):
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it\n"
         "print('ready', flush=True); sys.argv = ['fivesentences', *sys.argv[1:]]; cli.main()\n"
     )
-    arguments = ["evaluate", "s.npy", "A=s.npy", "--resamples", "900000", "--json", "o.json", "--per-query", "q.csv"]
+    arguments = ["evaluate", "s.npy", "A=s.npy", "--resamples", "900000", "--json", "o.json"]
     process = subprocess.Popen(
         [sys.executable, "ready.py", *arguments], cwd=tmp_path,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

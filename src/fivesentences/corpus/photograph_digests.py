@@ -27,8 +27,8 @@ class Identity:
 
     Attributes:
         names: Digest of their names: changes when one is added, removed or renamed.
-        content: Digest of their names and bytes: also changes when one is edited or replaced, but not when it is touched or
-            copied anew.
+        content: Digest of their names and bytes: also changes when one is edited or replaced, but not when it is
+            touched or copied anew.
     """
 
     names: str

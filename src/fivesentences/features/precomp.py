@@ -136,7 +136,7 @@ def describe_precomp(
 
     Args:
         folder: The folder itself or, with ``prefix``, one that contains ``<prefix>_precomp``; as for ``load_precomp``.
-        corpus: Corpus that ``load_precomp`` read from the folder, or ``load_karpathy`` from the file that it was made from.
+        corpus: Corpus that ``load_precomp`` read from the folder, or ``load_karpathy`` from its own file.
         out: A ``.json``.
         prefix: Such as ``f30k`` or ``coco``.
         testall: Whether the split ``test`` of the corpus is ``testall``.

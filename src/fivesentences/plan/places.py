@@ -101,7 +101,7 @@ class Places:
         return {name: files[name] for name in spec.loss.phis if name in files}
 
     def phi_matrices(self, dataset: str, loss: LossSpec, captions: str) -> dict[str, Path]:
-        """Return the phi that are matrices of the training captions, all or some (see ``captions_of``), or vectors of all."""
+        """Return the phi that are matrices of training captions (see ``captions_of``), or vectors of all."""
         part = "" if captions == ALL_CAPTIONS else f",{captions}"
         found = {}
         for name in loss.phis:
