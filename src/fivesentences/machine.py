@@ -18,13 +18,13 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 
 def package_folder(package: str) -> Path | None:
-    """The folder of an installed package, which is not imported; None if it is not installed."""
+    """Return the folder of an installed package, which is not imported; None if it is not installed."""
     found = importlib.util.find_spec(package)
     return None if found is None or not found.submodule_search_locations else Path(found.submodule_search_locations[0])
 
 
 def processors() -> int:
-    """Number of processors that this process may use, at least 1."""
+    """Return the number of processors that this process may use, at least 1."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))  # a scheduler or a container may have left it some of them
     return os.cpu_count() or 1
@@ -36,7 +36,7 @@ def threads() -> int:
 
 
 def hardware() -> dict[str, Any]:
-    """The hardware as plain data: system, processor, cores, memory in GB, and GPU if any."""
+    """Return the hardware as plain data: system, processor, cores, memory in GB, and GPU if any."""
     found: dict[str, Any] = {"system": platform.system(), "machine": platform.machine(), "cores": processors()}
     found["processor"] = _fact("/proc/cpuinfo", "model name") or platform.processor() or None
     memory = _fact("/proc/meminfo", "MemTotal")  # in kB
@@ -77,7 +77,7 @@ def best_device() -> str:
 
 
 def device_named(name: str) -> str:
-    """The device of a name: ``cpu``, ``cuda``, or ``auto`` for the better one that there is.
+    """Return the device of a name: ``cpu``, ``cuda``, or ``auto`` for the better one that there is.
 
     Raises:
         InputError: If it is another name, or there is no such device; with ``auto`` too if SLURM has granted a GPU that

@@ -10,7 +10,7 @@ from fivesentences.errors import InputError
 
 
 def at_hand(path: Path | str, folders: Iterable[Path | str]) -> bool:
-    """Whether one of the folders (downloads, a mirror) contains a file."""
+    """Return whether one of the folders (downloads, a mirror) contains a file."""
     return any((Path(folder) / path).exists() for folder in folders)
 
 
@@ -21,7 +21,7 @@ def files_to_read(
     splits: Collection[str] | None = None,
     folders: Collection[Path | str] = (),
 ) -> list[str]:
-    """Return paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
+    """Return the paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
 
     An excerpt replaces the whole file only if it contains all requested ``splits`` and is in one of the ``folders``,
     while the whole file is in none of them.

@@ -155,7 +155,7 @@ def _draw(
 
 
 def _quotas(sizes: Sequence[int], n_categories: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """How many documents of each category each set gets.
+    """Return how many documents of each category each set gets.
 
     What does not divide evenly goes round the categories in one random order, from set to set: no category gives two
     more than another in total.

@@ -140,7 +140,7 @@ class _Files:
 
 
 def _only_concept(files: _Files) -> tuple[list[str], Rows, Rows]:
-    """Names of the concepts; for each photograph the only one (-1: none or several), and how many it has."""
+    """Return the names of the concepts; for each photograph the only one (-1: none or several), and how many it has."""
     # One of the concepts is called "train": Labels_train.txt is not the training part of another one.
     concepts = sorted(found[1] for stem in files.paths if (found := _CONCEPT.fullmatch(stem)))
     if not concepts:
@@ -157,7 +157,7 @@ def _only_concept(files: _Files) -> tuple[list[str], Rows, Rows]:
 
 
 def _tags(files: _Files) -> list[str]:
-    """The tags of each photograph, joined by spaces."""
+    """Return the tags of each photograph, joined by spaces."""
     if "all_tags" in files.paths:
         return _all_tags(files.paths["all_tags"], files.names)
     words = [line.strip() for line in read_lines(files.path("taglist1k")) if line.strip()]
@@ -187,7 +187,7 @@ def _all_tags(path: Path, names: list[str]) -> list[str]:
 
 
 def _features(files: _Files, name: str, wanted: Rows) -> NDArray[np.float32]:
-    """``[wanted, dim]`` one of the low-level features."""
+    """Return ``[wanted, dim]`` one of the low-level features."""
     place = np.full(len(files.names), -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     kept, targets = [], []

@@ -60,7 +60,7 @@ class Photographs:
         return len(self._matches(filename)) == 1
 
     def names(self) -> list[str]:
-        """Paths of all photographs inside, in archive order; those of a folder are sorted."""
+        """Return the paths of all photographs inside, in archive order; those of a folder are sorted."""
         return list(self._look())
 
     def read(self, filename: str) -> bytes:

@@ -87,7 +87,7 @@ class Corpus:
         write_labelled(stored, path, _METADATA, label)
 
     def split(self, name: str) -> Corpus:
-        """The images of one split, in file order.
+        """Return the images of one split, in file order.
 
         Raises:
             InputError: If no image has this split.
@@ -229,7 +229,7 @@ def _read_as(label: Mapping[str, Any], path: Path | str) -> dict[str, str | int]
 
 
 def _starts(image_ids: np.ndarray) -> np.ndarray:
-    """``[captions]`` true where a caption belongs to another image than the caption before it."""
+    """Return ``[captions]`` true where a caption belongs to another image than the caption before it."""
     starts = np.ones(len(image_ids), dtype=bool)
     starts[1:] = image_ids[1:] != image_ids[:-1]
     return starts

@@ -39,7 +39,7 @@ class CaptionedImages:
 
     @classmethod
     def of_corpus(cls, corpus: Corpus, split: str, file: str) -> CaptionedImages:
-        """The images and captions of a corpus that holds one split."""
+        """Return the images and captions of a corpus that holds one split."""
         ids, names = (corpus.images[column].tolist() for column in ("image_id", "filename"))
         return cls(ids, names, corpus.captions, corpus.image_of_caption, file, corpus.name, split)
 

@@ -45,7 +45,7 @@ def inputs_of(
     text: Prepare,
     words: int,
 ) -> tuple[Inputs, Inputs, Inputs]:
-    """The inputs of training, validation and test; everything that is fitted is fitted to training documents.
+    """Return the inputs of training, validation and test; everything that is fitted is fitted to training documents.
 
     Args:
         documents: All documents.
@@ -121,7 +121,7 @@ def prepared(train: Vectors, *others: Vectors, how: Prepare, what: str = "vector
 
 
 def bag_of_words(train: Sequence[str], *others: Sequence[str], n: int) -> tuple[NDArray[np.float32], ...]:
-    """How often each of the most frequent words of the training texts occurs in a text.
+    """Return how often each of the most frequent words of the training texts occurs in a text.
 
     Words are those of scikit-learn's ``CountVectorizer``: in lower case, of two or more letters, digits and
     underscores. The papers say only "bag of words" and its size: stop words are kept, and counts are neither binary

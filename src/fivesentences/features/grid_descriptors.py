@@ -86,7 +86,7 @@ class GridDescriptors:
         return {"version": VERSION, "preprocessing": {"input_size": [3, SIDE, SIDE], "crop_mode": "squash"}}
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image as ``[192, 192, 3]``."""
+        """Return an RGB image as ``[192, 192, 3]``."""
         return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> Floats:
@@ -230,7 +230,7 @@ def _patches(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
 
 
 def _neighbours(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """How often a colour is directly above and beside another: ``[colours * colours]`` and unordered pairs.
+    """Return how often a colour is directly above and beside another: ``[colours * colours]`` and unordered pairs.
 
     Pixels four apart are compared, so that the blended pixels of an anti-aliased seam do not count as a third colour.
     """

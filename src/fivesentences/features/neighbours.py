@@ -71,7 +71,7 @@ def nearest_images(
 
 
 def _directions(features: FeatureSource, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """``[rows, dim]``, each of length 1 or 0."""
+    """Return ``[rows, dim]``, each of length 1 or 0."""
     vectors = []
     for row in rows.tolist():
         vector = features.read(row).features.astype(np.float64)
@@ -82,7 +82,7 @@ def _directions(features: FeatureSource, rows: NDArray[np.intp]) -> NDArray[np.f
 
 
 def rows_of(features: FeatureSource, wanted: Sequence[str], otherwise: int) -> list[int]:
-    """The rows of some images.
+    """Return the rows of some images.
 
     Args:
         features: Open for reading.

@@ -263,7 +263,7 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
 
 
 def _packaged(name: str) -> Path | None:
-    """The file of weights that a package holds, if it is installed."""
+    """Return the file of weights that a package holds, if it is installed."""
     folder = package_folder(PACKAGED[name]) if name in PACKAGED else None
     return None if folder is None else next((folder / "models").glob("*.pth"), None)
 

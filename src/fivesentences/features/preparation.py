@@ -93,7 +93,7 @@ class Preparation:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray]) -> Preparation:
-        """The inverse of ``to_arrays``.
+        """Return the inverse of ``to_arrays``.
 
         Raises:
             InputError: If the arrays do not describe a preparation.

@@ -38,7 +38,7 @@ class Reduction:
     components: Floats | None = None
 
     def apply(self, rows: npt.NDArray[np.floating]) -> Floats:
-        """``[images, cells, dim]`` (or ``[images, dim]``) -> ``[images, regions, dimensions]``."""
+        """Map ``[images, cells, dim]`` (or ``[images, dim]``) -> ``[images, regions, dimensions]``."""
         reduced = rows.astype(np.float64)
         if self.pooling is not None:
             reduced = self.pooling @ reduced
@@ -89,7 +89,7 @@ def reduce_features(
 
 
 def _pooling(source: Path, cells: list[int], regions: int) -> Floats:
-    """``[regions, cells]``."""
+    """Return ``[regions, cells]``."""
     side, wanted = (math.isqrt(cells[0]) if cells else 0), math.isqrt(regions)
     if not cells or side**2 != cells[0] or wanted**2 != regions or not 1 <= wanted <= side:
         have = f"{cells[0]} cells" if cells else "one vector"

@@ -64,7 +64,7 @@ class FeatureTable:
         return self.take(self.where(image_ids))
 
     def where(self, image_ids: Sequence[str]) -> npt.NDArray[np.intp]:
-        """``[images]`` the number of each image's row.
+        """Return ``[images]`` the number of each image's row.
 
         Raises:
             InputError: If an image has no features.

@@ -72,11 +72,11 @@ class InfoNCE(Loss):
         return torch.nn.Parameter(torch.tensor(-math.log(self.temperature))) if self.learn_temperature else None
 
     def parameters(self) -> Sequence[Parameter]:
-        """The learned temperature."""
+        """Return the learned temperature."""
         return [self.log_scale] if self.learn_temperature else []
 
     def learned(self) -> dict[str, float]:
-        """The temperature as training has left it, if it is trained."""
+        """Return the temperature as training has left it, if it is trained."""
         return {"temperature": max(LOWEST, math.exp(-self.log_scale.item()))} if self.learn_temperature else {}
 
     def __call__(self, similarity: Tensor) -> Tensor:

@@ -44,12 +44,12 @@ def distances(left: Tensor, right: Tensor | None = None) -> Tensor:
 
 
 def different_category(anchors: Tensor, negatives: Tensor | None = None) -> Tensor:
-    """``[a, n]`` True where two documents differ in category; both arguments are numbers of categories."""
+    """Return ``[a, n]`` True where two documents differ in category; both arguments are numbers of categories."""
     return anchors[:, None] != (anchors if negatives is None else negatives)
 
 
 def extremes(distance: Tensor, different: Tensor, first: int = 0) -> tuple[float, float, float]:
-    """The lowest distance of two documents, the highest distance, and the highest between two categories.
+    """Return the lowest distance of two documents, the highest distance, and the highest between two categories.
 
     Args:
         distance: ``[a, n]``.
@@ -63,7 +63,7 @@ def extremes(distance: Tensor, different: Tensor, first: int = 0) -> tuple[float
 
 
 def limits_of(norm: FeatureNorm, low: float, high: float, cross: float) -> Limits:
-    """The distances that become 0 and 1, of what ``extremes`` returns; see ``feature_term``."""
+    """Return the distances that become 0 and 1, of what ``extremes`` returns; see ``feature_term``."""
     return low if norm.endswith("minmax") and math.isfinite(low) else 0.0, cross if norm == "max_cross" else high
 
 
@@ -108,7 +108,7 @@ def unit(vectors: Tensor) -> Tensor:
 
 
 def centroids(outputs: Tensor, categories: Tensor, n_categories: int, of: Literal["unit", "raw"] = "unit") -> Tensor:
-    """The mean output of each category in one modality (eq. 9), never scaled to length 1 again.
+    """Return the mean output of each category in one modality (eq. 9), never scaled to length 1 again.
 
     Args:
         outputs: ``[N, D]`` before their L2 norm; with ``of="unit"`` vectors of length 1 do as well.
@@ -164,7 +164,7 @@ def hinges_of(similarity: Tensor, margins: Both, chosen: tuple[Tensor, Tensor] |
 
 
 def one_negative(categories: Tensor, draws: Tensor) -> Tensor:
-    """A random item of another category for each anchor.
+    """Return a random item of another category for each anchor.
 
     Args:
         categories: ``[B]`` numbers.

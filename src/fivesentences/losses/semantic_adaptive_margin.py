@@ -138,7 +138,7 @@ class SemanticAdaptiveMargin(Loss):
     _seed: int = PrivateAttr(default=0)
 
     def rule(self, name: str) -> str:
-        """The variant's rule, or the one that is switched by itself."""
+        """Return the variant's rule, or the one that is switched by itself."""
         return self.switched.get(name, RULES[name][self.variant])
 
     @property
@@ -431,5 +431,5 @@ def _standardised(values: Tensor, among: Tensor) -> Tensor:
 
 
 def _diagonal(matrix: Tensor) -> Tensor:
-    """``[B, B]`` True on the diagonal."""
+    """Return ``[B, B]`` True on the diagonal."""
     return torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)

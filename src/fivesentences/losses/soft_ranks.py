@@ -87,7 +87,7 @@ def _blocks(own: Tensor, block_elements: int) -> list[slice]:
 
 
 def _differences(others: Tensor, own: Tensor) -> Tensor:
-    """``[rows, items c, items a]``: by how much item a is before item c."""
+    """Return ``[rows, items c, items a]``: by how much item a is before item c."""
     return others[:, None, :] - own[:, :, None]
 
 

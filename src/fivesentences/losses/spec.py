@@ -34,7 +34,7 @@ class LossSpec(Strict):
 
     @classmethod
     def optional_terms(cls) -> dict[str, type[Loss]]:
-        """The losses beside the triplet loss, by their keys."""
+        """Return the losses beside the triplet loss, by their keys."""
         fields = {name: get_args(field.annotation)[0] for name, field in cls.model_fields.items() if name != "margin"}
         return {name: kind for name, kind in fields.items() if isinstance(kind, type) and issubclass(kind, Loss)}
 

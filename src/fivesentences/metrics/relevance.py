@@ -108,7 +108,7 @@ class Relevance:
         return neighbours, sums
 
     def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of captions of each image; 0 for -1."""
+        """Return the number of captions of each image; 0 for -1."""
         return np.where(images < 0, 0, self._own.count[np.maximum(images, 0)])
 
     def phi_of_captions_of(self, images: NDArray[np.int64]) -> NDArray[np.float64]:

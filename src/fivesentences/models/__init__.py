@@ -47,7 +47,7 @@ def build_model(
     concepts: ConceptGraph | None = None,
     **settings: Any,
 ) -> Matcher:
-    """A model with fresh weights, drawn from torch's global generator as the released code draws them.
+    """Return a model with fresh weights, drawn from torch's global generator as the released code draws them.
 
     Args:
         name: A key of ``MODELS``.
@@ -68,7 +68,7 @@ def build_model(
 
 
 def from_released(name: str, state_dict: Mapping[str, torch.Tensor | np.ndarray], **settings: Any) -> Matcher:
-    """A model with weights under the names of the authors' released code, in their precision, in eval mode.
+    """Return a model with weights under the names of the authors' released code, in their precision, in eval mode.
 
     Args:
         name: A key of ``MODELS``.

@@ -44,7 +44,7 @@ class Limits:
 
     @classmethod
     def of(cls, device: torch.device, block: int | None = None, kept: int | None = None) -> Limits:
-        """The given limits, or those that suit the device."""
+        """Return the given limits, or those that suit the device."""
         kind = 0 if device.type == "cpu" else 1
         return cls(block or BLOCK_ELEMENTS[kind], kept or KEPT_ELEMENTS[kind], GROUP_ELEMENTS[kind])
 

@@ -74,7 +74,7 @@ class ConceptGraph:
     def of_captions(
         cls, captions: Sequence[str], size: int = 300, minimum: int = 2, glove: Path | str | None = None
     ) -> ConceptGraph:
-        """The concepts of the captions that a model trains on.
+        """Return the concepts of the captions that a model trains on.
 
         Args:
             captions: Raw training captions.
@@ -123,7 +123,7 @@ class ConceptGraph:
         return {word: number for number, word in enumerate(self.words)}
 
     def adjacency(self, threshold: float = 0.3, base: float = 5.0, shift: float = 0.02) -> NDArray[np.float64]:
-        """The graph that CVSE's concept network reads, ``[C, C]``, not normalised.
+        """Return the graph that CVSE's concept network reads, ``[C, C]``, not normalised.
 
         The share of a concept's captions that contain the other one is rescaled by ``base^(a - shift) - base^-shift``
         and thresholded at ``threshold``, to 0 or 1; then the links of each column sum to .25, and each concept is
@@ -135,12 +135,12 @@ class ConceptGraph:
         return links
 
     def labels_of(self, captions: Sequence[str]) -> NDArray[np.uint8]:
-        """``[captions, C]`` 1 where a caption names a concept, by its own words."""
+        """Return ``[captions, C]`` 1 where a caption names a concept, by its own words."""
         named: NDArray[np.uint8] = self._named(captions).toarray().astype(np.uint8)
         return named
 
     def labels_of_images(self, captions: Sequence[str], image_of_caption: ArrayLike) -> NDArray[np.uint8]:
-        """``[images, C]`` 1 where any caption of an image names a concept."""
+        """Return ``[images, C]`` 1 where any caption of an image names a concept."""
         named, captions_of = self._named(captions), np.asarray(image_of_caption)
         mine = scipy.sparse.csr_array((np.ones(len(captions), np.int64), (captions_of, np.arange(len(captions)))))
         of_images: NDArray[np.uint8] = ((mine @ named).toarray() > 0).astype(np.uint8)
@@ -236,7 +236,7 @@ def words_of(text: str) -> list[str]:
 
 
 def folded(word: str, known: Collection[str]) -> str:
-    """The word without the ending of a plural (or of a third person), if that is a known word; else the word."""
+    """Return the word without the ending of a plural (or of a third person), if that is a known word; else the word."""
     if IRREGULAR.get(word) in known:
         return IRREGULAR[word]
     for ending, instead in (("s", ""), ("es", ""), ("ies", "y")):
@@ -247,7 +247,7 @@ def folded(word: str, known: Collection[str]) -> str:
 
 
 def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -> scipy.sparse.csr_array:
-    """``[texts, columns]``, 1 where a text contains a word of that column."""
+    """Return ``[texts, columns]``, 1 where a text contains a word of that column."""
     numbers = [sorted({number_of[word] for word in text if word in number_of}) for text in texts]
     starts = np.cumsum([0, *map(len, numbers)])
     flat = np.fromiter((number for row in numbers for number in row), np.int64, int(starts[-1]))

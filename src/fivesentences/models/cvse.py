@@ -121,7 +121,7 @@ class CVSE(Matcher):
         nn.init.xavier_uniform_(self.text.words.weight)
 
     def treatments(self) -> Sequence[Treatment]:
-        """The concept network, where it has a learning rate of its own or its gradients are not clipped."""
+        """Return the concept network, where it has a learning rate of its own or its gradients are not clipped."""
         if self.spec.concept_drop is None and self.spec.clip_concepts:
             return ()
         concepts = tuple(self.concepts.parameters())
@@ -131,7 +131,7 @@ class CVSE(Matcher):
     def from_released(
         cls, state_dict: Mapping[str, Tensor], concept_vectors: ArrayLike | None = None, **options: Any
     ) -> Self:
-        """The model with released weights; sizes from the shapes.
+        """Return the model with released weights; sizes from the shapes.
 
         Args:
             state_dict: Released names.
@@ -167,11 +167,11 @@ class CVSE(Matcher):
     # --- scores ---------------------------------------------------------------------------------------------
 
     def encode_images(self, images: Tensor) -> Levels:
-        """``[images, regions, image_dim]`` -> both levels, one row per image."""
+        """Map ``[images, regions, image_dim]`` -> both levels, one row per image."""
         return self.describe_images(images, self.concepts())[0]
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor, *, concept_labels: Tensor) -> Levels:
-        """``[captions, longest]``, ``[captions]``, ``[captions, C]`` -> both levels, one row per caption.
+        """Map ``[captions, longest]``, ``[captions]``, ``[captions, C]`` -> both levels, one row per caption.
 
         Args:
             caption_tokens: Word ids.
@@ -181,7 +181,7 @@ class CVSE(Matcher):
         return self.describe_captions(caption_tokens, caption_lengths, concept_labels, self.concepts())[0]
 
     def similarity(self, images: Levels, captions: Levels) -> Tensor:
-        """Both levels of images and captions -> ``[images, captions]``."""
+        """Map both levels of images and captions -> ``[images, captions]``."""
         alpha, share = self.spec.alpha_at_test, self.spec.fused_share
         fused = dot_products(self.fused(images, alpha), self.fused(captions, alpha))
         if share == 1:
@@ -215,7 +215,7 @@ class CVSE(Matcher):
     # --- the parts ------------------------------------------------------------------------------------------
 
     def projected_regions(self, images: Tensor) -> Tensor:
-        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``, length 1."""
+        """Map ``[images, regions, image_dim]`` -> ``[images, regions, embedding]``, length 1."""
         count = self.image_attention.items
         if images.ndim != 3 or images.shape[1] != count:
             raise InputError(
@@ -224,11 +224,11 @@ class CVSE(Matcher):
         return unit(self.image_projection(images.to(self.image_projection.weight.dtype)))
 
     def word_states(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
-        """``[captions, longest, embedding]``: mean of both directions, length 1; 0 behind a caption's end."""
+        """Return ``[captions, longest, embedding]``: mean of both directions, length 1; 0 behind a caption's end."""
         return unit(self.text(caption_tokens, caption_lengths))
 
     def describe_images(self, images: Tensor, basis: Tensor) -> tuple[Levels, Tensor]:
-        """Both levels, and the log-probabilities of concepts ``[images, C]``, given ``concepts()``."""
+        """Return both levels, and the log-probabilities of concepts ``[images, C]``, given ``concepts()``."""
         regions = self.projected_regions(images)
         instance, _ = self.image_attention(regions, regions.mean(dim=1))
         log_seen = self.image_consensus(basis, instance)
@@ -237,7 +237,7 @@ class CVSE(Matcher):
     def describe_captions(
         self, caption_tokens: Tensor, caption_lengths: Tensor, concept_labels: Tensor, basis: Tensor
     ) -> tuple[Levels, Tensor]:
-        """Both levels, and the probabilities of concepts ``[captions, C]``, labels mixed in."""
+        """Return both levels, and the probabilities of concepts ``[captions, C]``, labels mixed in."""
         words = self.word_states(caption_tokens, caption_lengths)
         # Padding takes part in the mean and in the attention, as released; its vectors are 0: it changes lengths
         # only, and both results get length 1: a caption's vector does not depend on its batch.
@@ -297,7 +297,7 @@ class ConceptScores(nn.Module):
         self.item_norm, self.whole_norm = nn.BatchNorm1d(width), nn.BatchNorm1d(width)
 
     def forward(self, basis: Tensor, instance: Tensor) -> Tensor:
-        """``[C, width]``, ``[items, width]`` -> log-probabilities ``[items, C]``."""
+        """Map ``[C, width]``, ``[items, width]`` -> log-probabilities ``[items, C]``."""
         concept = torch.tanh(batch_normalised(self.item_norm, self.item(basis)))
         item = torch.tanh(batch_normalised(self.whole_norm, self.whole(instance)))
         # score(concept * item) for all pairs is one product: no [items, C, width]
@@ -334,7 +334,7 @@ class ConceptNetwork(nn.Module):
         return scale[:, None] * self.adjacency.T * scale[None, :]
 
     def forward(self) -> Tensor:
-        """``[C, width]``, length 1."""
+        """Return ``[C, width]``, length 1."""
         links = self.normalised_adjacency()
         hidden = functional.leaky_relu(links @ (self.vectors @ self.first), 0.2)
         return unit(links @ (hidden @ self.second))

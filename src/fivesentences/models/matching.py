@@ -147,14 +147,14 @@ def concatenate(parts: Sequence[Encoded]) -> Encoded:
 
 
 def take(encoded: Encoded, rows: Tensor | slice) -> Encoded:
-    """Some rows of what an encoder returned."""
+    """Return some rows of what an encoder returned."""
     if isinstance(encoded, Tensor):
         return encoded[rows]
     return _like(encoded, [tensor[rows] for tensor in encoded])
 
 
 def _like(encoded: tuple[Tensor, ...], tensors: list[Tensor]) -> tuple[Tensor, ...]:
-    """A tuple of the same type, so that a NamedTuple stays one."""
+    """Return a tuple of the same type, so that a NamedTuple stays one."""
     if not hasattr(encoded, "_fields"):
         return tuple(tensors)
     made: tuple[Tensor, ...] = type(encoded)(*tensors)
@@ -167,7 +167,7 @@ def precise(values: Tensor) -> Tensor:
 
 
 def dot_products(first: Tensor, second: Tensor) -> Tensor:
-    """``[n, width]``, ``[m, width]`` -> ``[n, m]``, under autocast too in float32.
+    """Map ``[n, width]``, ``[m, width]`` -> ``[n, m]``, under autocast too in float32.
 
     Of similarities in bfloat16, which has 8 bits, most of a gallery's best would be equal.
     """

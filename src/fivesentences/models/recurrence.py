@@ -89,7 +89,7 @@ def _backward(
 
 
 def _next(step: Tensor, state: Tensor, weight_hh: Tensor, bias_hh: Tensor) -> Tensor:
-    """The next states ``[captions, width]``, of the equations in torch's documentation."""
+    """Return the next states ``[captions, width]``, of the equations in torch's documentation."""
     width = state.shape[1]
     recurrent = torch.addmm(bias_hh, state, weight_hh.T)
     reset, update = torch.sigmoid(step[:, : 2 * width] + recurrent[:, : 2 * width]).chunk(2, dim=1)

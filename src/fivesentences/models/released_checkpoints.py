@@ -239,7 +239,7 @@ def import_checkpoint(
 
 
 def load_imported(folder: Path | str) -> Matcher:
-    """The model of an imported checkpoint, in eval mode.
+    """Return the model of an imported checkpoint, in eval mode.
 
     Raises:
         InputError: If the file is missing, damaged or of another format.
@@ -252,7 +252,7 @@ def load_imported(folder: Path | str) -> Matcher:
 
 
 def words_of(folder: Path | str) -> int:
-    """Number of words that an imported checkpoint was trained with, from the shapes of its weights.
+    """Return the number of words that an imported checkpoint was trained with, from the shapes of its weights.
 
     Raises:
         InputError: If its word vectors are missing.
@@ -264,7 +264,7 @@ def words_of(folder: Path | str) -> int:
 
 
 def _plain(path: Path) -> Any:
-    """The file's content, built from tensors, containers, numbers and ``ALLOWED``."""
+    """Return the file's content, built from tensors, containers, numbers and ``ALLOWED``."""
     check_file(path)
     try:
         with torch.serialization.safe_globals(ALLOWED), warnings.catch_warnings():
@@ -300,7 +300,7 @@ def _bare(key: str) -> str:
 
 
 def _value(value: Any) -> Any:
-    """A setting as JSON can store it; None unless it is text, a number or a list of these."""
+    """Return a setting as JSON can store it; None unless it is text, a number or a list of these."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (list, tuple)):

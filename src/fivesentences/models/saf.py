@@ -38,7 +38,7 @@ class SAF(SimilarityVectors):
 
     @classmethod
     def released_reasoning(cls, state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Names of the gate."""
+        """Return the names of the gate."""
         return {}, {"sim_enc.SAF_module.attn_sim_w.": "gate.", "sim_enc.SAF_module.bn.": "gate_norm."}
 
     def similarity(self, images: ImageParts, captions: CaptionParts) -> Tensor:

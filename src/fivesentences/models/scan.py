@@ -61,7 +61,7 @@ class ScalarNormLinear(nn.Module):
         return self.weight_v * (self.weight_g / length)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``[..., inputs]`` -> ``[..., outputs]``."""
+        """Map ``[..., inputs]`` -> ``[..., outputs]``."""
         return functional.linear(inputs, self.weight, self.bias)
 
 
@@ -113,7 +113,7 @@ class SCAN(Matcher):
         return model
 
     def encode_images(self, images: Tensor) -> Tensor:
-        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
+        """Map ``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
         vectors: Tensor = self.image_projection(images.to(self.image_projection.bias.dtype))
         return l2_normalised(vectors, EPS) if self.spec.normalise_images else vectors
 
@@ -139,7 +139,7 @@ class SCAN(Matcher):
         return in_caption_order(columns, [group.rows for group, _ in blocks])
 
     def _scores(self, regions: Tensor, words: Tensor, *, lengths: Tensor, mask: Tensor | None) -> Tensor:
-        """``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""
+        """Map ``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""
         if self.spec.direction == "t2i":
             raw = raw_attention(regions, words)
             weights = attention_weights(raw, self.softmax_temperature, self.spec.raw_norm, query_mask=mask)

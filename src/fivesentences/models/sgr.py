@@ -65,7 +65,7 @@ class SGR(SimilarityVectors):
 
     @classmethod
     def released_reasoning(cls, state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Number of steps, and the names of their weights."""
+        """Return the number of steps, and the names of their weights."""
         begin = "sim_enc.SGR_module."
         steps = sorted({key.removeprefix(begin).partition(".")[0] for key in state_dict if key.startswith(begin)})
         parts = {"graph_query_w.": "query.", "graph_key_w.": "key.", "sim_graph_w.": "out."}
@@ -178,7 +178,7 @@ def _paired_blocks(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -
 
 
 def _rectangles(model: SGR, lengths: Tensor, regions: Tensor, grad: Tensor) -> Iterator[Part]:
-    """All pairs, in blocks of images x captions."""
+    """Yield all pairs, in blocks of images x captions."""
     images = torch.arange(len(regions), device=regions.device)
     for group, at_once in model.blocks(lengths, regions)[0]:
         for rows in torch.split(images, at_once):

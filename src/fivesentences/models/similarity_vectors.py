@@ -70,7 +70,7 @@ class CaptionParts(NamedTuple):
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
-    """A linear layer as SGRAF's release initialises it: Xavier uniform, bias 0."""
+    """Return a linear layer as SGRAF's release initialises it: Xavier uniform, bias 0."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -130,7 +130,7 @@ class GapProjection(torch.autograd.Function):
         bias: Tensor,
         low: torch.dtype | None,
     ) -> Tensor:
-        """``[X, K, N]``, ``[X, K, D]``, ``[1 or X, N, D]``, ``[S, D]``, ``[S]`` -> ``[X, N, S]``.
+        """Map ``[X, K, N]``, ``[X, K, D]``, ``[1 or X, N, D]``, ``[S, D]``, ``[S]`` -> ``[X, N, S]``.
 
         ``low``: dtype of the products' factors; None: unchanged.
         """
@@ -223,7 +223,7 @@ class SimilarityVectors(Matcher):
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
-        """The model with released weights (``img_enc``, ``txt_enc``, ``sim_enc``); sizes from shapes.
+        """Return the model with released weights (``img_enc``, ``txt_enc``, ``sim_enc``); sizes from shapes.
 
         ``options``: temperature and dropout, which the shapes do not tell.
         """
@@ -244,7 +244,7 @@ class SimilarityVectors(Matcher):
         """Where SGR and SAF differ: settings from the shapes, and released prefix -> prefix here."""
 
     def encode_images(self, images: Tensor) -> ImageParts:
-        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]`` and ``[images, embedding]``."""
+        """Map ``[images, regions, image_dim]`` -> ``[images, regions, embedding]`` and ``[images, embedding]``."""
         regions = l2_normalised(self.image_projection(images.to(self.image_projection.weight.dtype)), EPS)
         return ImageParts(regions, self.image_pooling(regions, regions.mean(dim=1)))
 
@@ -302,7 +302,7 @@ class SimilarityVectors(Matcher):
             return torch.sigmoid(self.evaluation(precise(vectors))).squeeze(-1)
 
     def attention(self, regions: Tensor, words: Tensor) -> Tensor:
-        """``[X, K, D]``, ``[1 or X, Y, L, D]`` -> weights over regions ``[X, K, Y, L]``."""
+        """Map ``[X, K, D]``, ``[1 or X, Y, L, D]`` -> weights over regions ``[X, K, Y, L]``."""
         if len(words) == 1:
             raw = regions.flatten(0, 1) @ words.flatten(0, 2).T
         else:

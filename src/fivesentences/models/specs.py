@@ -82,14 +82,14 @@ class ModelSpec(Strict):
     @classmethod
     @cache
     def widths(cls) -> tuple[str, ...]:
-        """Names of the settings that are widths: a scale sets them, and they do not show in folder names."""
+        """Return the names of the settings that are widths: a scale sets them, and they do not show in folder names."""
         fields = cls.model_fields.items()
         return tuple(name for name, field in fields if any(isinstance(mark, IsWidth) for mark in field.metadata))
 
     @classmethod
     @cache
     def settings(cls) -> tuple[str, ...]:
-        """Names of all other settings: what tells one variant of the model from another."""
+        """Return the names of all other settings: what tells one variant of the model from another."""
         return tuple(name for name in cls.model_fields if name != "name" and name not in cls.widths())
 
     @property
@@ -105,7 +105,7 @@ class ModelSpec(Strict):
         return ConceptOptions()
 
     def with_options(self, options: Mapping[str, Any]) -> Self:
-        """The same model with other settings.
+        """Return the same model with other settings.
 
         Raises:
             InputError: If it has no such setting, or a value is out of range.
@@ -113,7 +113,7 @@ class ModelSpec(Strict):
         return check(type(self), self.model_dump() | dict(options), f"options of {self.title}") if options else self
 
     def with_widths(self, widths: Mapping[str, int]) -> Self:
-        """The same model with those of the given widths that it has; the others of its widths stay as they are.
+        """Return the same model with those of the given widths that it has; the others of its widths stay as they are.
 
         Raises:
             InputError: If a width is out of range.
@@ -377,7 +377,7 @@ MODELS: dict[str, type[ModelSpec]] = {
 
 
 def spec_class(name: str) -> type[ModelSpec]:
-    """The specification of a model.
+    """Return the specification of a model.
 
     Raises:
         InputError: If there is no model of that name.
@@ -389,7 +389,7 @@ def spec_class(name: str) -> type[ModelSpec]:
 
 
 def model_spec(name: str, **settings: Any) -> ModelSpec:
-    """A model with some settings and widths; the others have their defaults.
+    """Return a model with some settings and widths; the others have their defaults.
 
     Args:
         name: A key of ``MODELS``.

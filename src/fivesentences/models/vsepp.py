@@ -66,20 +66,20 @@ class VSEPP(Matcher):
         return model
 
     def encode_images(self, images: Tensor) -> Tensor:
-        """``[images, image_dim]`` -> ``[images, embedding]``."""
+        """Map ``[images, image_dim]`` -> ``[images, embedding]``."""
         vectors: Tensor = self.image_projection(images.to(self.image_projection.weight.dtype))
         if self.spec.normalise_images:
             vectors = l2_normalised(vectors)
         return vectors.abs() if self.spec.use_abs else vectors
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
-        """``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
+        """Map ``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
         states, last = self.sentence(packed(self.words(caption_tokens), caption_lengths))
         vectors = l2_normalised(last[-1] if self.spec.pooling == "last" else self._pooled(states))
         return vectors.abs() if self.spec.use_abs else vectors
 
     def _pooled(self, states: PackedSequence) -> Tensor:
-        """Mean or largest values of the states at each caption's true words: ``[captions, embedding]``."""
+        """Return the mean or largest values of the states at each caption's true words: ``[captions, embedding]``."""
         if self.spec.pooling == "max":
             padded, _ = pad_packed_sequence(states, batch_first=True, padding_value=-torch.inf)
             return padded.amax(dim=1)
@@ -87,7 +87,7 @@ class VSEPP(Matcher):
         return padded.sum(dim=1) / lengths[:, None].to(padded)
 
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
-        """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
+        """Map ``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
         if self.spec.measure == "cosine":
             return dot_products(images, captions)
         excess = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [images, captions, embedding]

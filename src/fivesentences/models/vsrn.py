@@ -88,14 +88,14 @@ class VSRN(Matcher):
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 
     def treatments(self) -> Sequence[Treatment]:
-        """The captioner, where its weights stand in the optimiser's list twice, as released."""
+        """Return the captioner, where its weights stand in the optimiser's list twice, as released."""
         if self.captioner is None or self.spec.captioner_steps == 1:
             return ()
         return [Treatment(tuple(self.captioner.parameters()), times=self.spec.captioner_steps)]
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
-        """The model with released weights (``img_enc``, ``txt_enc`` and, if it is there, ``caption_model``).
+        """Return the model with released weights (``img_enc``, ``txt_enc`` and, if it is there, ``caption_model``).
 
         Sizes and recipe are read from the weights. The authors' checkpoints hold no captioner; the model then has
         none and adds no captioning loss in further training.
@@ -122,22 +122,22 @@ class VSRN(Matcher):
     # --- scores ---------------------------------------------------------------------------------------------
 
     def encode_images(self, images: Tensor) -> Tensor:
-        """``[images, regions, image_dim]`` -> ``[images, embedding]``."""
+        """Map ``[images, regions, image_dim]`` -> ``[images, embedding]``."""
         return self.gathered(self.related_regions(images))
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
-        """``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
+        """Map ``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
         _, last = self.sentence(packed(self.words(caption_tokens), caption_lengths))  # [1, captions, embedding]
         return l2_normalised(last[-1])
 
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
-        """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
+        """Map ``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
         return dot_products(images, captions)
 
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Tensor
     ) -> TrainingScores:
-        """The similarity of a batch of pairs, and the captioning loss as ``extra``.
+        """Return the similarity of a batch of pairs, and the captioning loss as ``extra``.
 
         Nothing is needed beyond images and captions: the captioner learns to write the caption itself.
         """
@@ -151,7 +151,7 @@ class VSRN(Matcher):
     # --- the steps of an image ------------------------------------------------------------------------------
 
     def projected_regions(self, images: Tensor) -> Tensor:
-        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
+        """Map ``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
         regions: Tensor = self.image_projection(images.to(self.image_projection.weight.dtype))
         return normalised_over_regions(regions) if self.spec.recipe == "coco" else regions
 
@@ -163,7 +163,7 @@ class VSRN(Matcher):
         return normalised_over_regions(regions)
 
     def gathered(self, regions: Tensor) -> Tensor:
-        """The GRU's last state over the regions in their order, ``[images, embedding]``, of length 1."""
+        """Return the GRU's last state over the regions in their order, ``[images, embedding]``, of length 1."""
         _, last = self.gathering(regions)
         vectors: Tensor = last[-1]
         if self.image_norm is not None:
@@ -185,7 +185,7 @@ class RegionRelations(nn.Module):
         nn.init.zeros_(self.norm.bias)
 
     def forward(self, regions: Tensor) -> Tensor:
-        """``[images, regions, width]`` -> the same shape."""
+        """Map ``[images, regions, width]`` -> the same shape."""
         images, count, width = regions.shape
         affinity = torch.bmm(self.theta(regions), self.phi(regions).transpose(1, 2)) / count
         message = self.out(torch.bmm(affinity, self.value(regions)))
@@ -194,7 +194,7 @@ class RegionRelations(nn.Module):
 
 
 def normalised_over_regions(regions: Tensor) -> Tensor:
-    """Each feature's values over the regions of an image get length 1; a feature that is 0 everywhere stays so.
+    """Scale each feature's values over the regions of an image to length 1; a feature that is 0 everywhere stays so.
 
     The released code normalises axis 1 here, which holds the regions, where the features were meant. Its published
     numbers come from this, so it is the model.

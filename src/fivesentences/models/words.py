@@ -46,7 +46,7 @@ class WordStates(nn.Module):
 
 
 def packed(vectors: Tensor, caption_lengths: Tensor) -> PackedSequence:
-    """``[captions, longest, width]`` without what stands behind each caption's end, which a GRU then skips.
+    """Return ``[captions, longest, width]`` without what stands behind each caption's end, which a GRU then skips.
 
     To pad every caption to the longest would cost more than twice as much.
     """
@@ -70,5 +70,5 @@ def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: st
 
 
 def inside(lengths: Tensor, longest: int) -> Tensor:
-    """``[captions, longest]``, True where a position is a word."""
+    """Return ``[captions, longest]``, True where a position is a word."""
     return torch.arange(longest, device=lengths.device) < lengths[:, None]

@@ -182,7 +182,7 @@ class BatchCider:
 
 
 def _are_whole(arrays: Mapping[str, NDArray[Any]], n_captions: int) -> bool:
-    """Whether arrays of a file are such as ``write`` writes for as many captions."""
+    """Return whether arrays of a file are such as ``write`` writes for as many captions."""
     floats = {"penalty", "own", "candidate", "reference"}
     if any(array.ndim != 1 or array.dtype.kind != ("f" if name in floats else "i") for name, array in arrays.items()):
         return False

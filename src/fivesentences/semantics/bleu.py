@@ -74,7 +74,7 @@ class BleuScorer(ByLengthScorer):
         self._tables = lru_cache(16)(self._of_length)
 
     def _holding(self, column_and_image: NDArray[np.int64]) -> Any:
-        """``[columns, images]`` matrix of ones, from sorted indices."""
+        """Return ``[columns, images]`` matrix of ones, from sorted indices."""
         column, image = np.divmod(column_and_image, self.shape[1])
         start = np.searchsorted(column, np.arange(len(self._order_of_column) + 1))
         return sorted_rows(np.ones(len(column), dtype=np.int32), image, start, self.shape[1])
@@ -109,7 +109,7 @@ class BleuScorer(ByLengthScorer):
         return self._score_of(list(counts), np.array(length)), brevity
 
     def _radices(self, length: int) -> list[int]:
-        """Number of possible clipped counts of each order."""
+        """Return the number of possible clipped counts of each order."""
         return [max(0, length - order) + 1 for order in range(self._n)]
 
     def _score_of_length(self, length: int, captions: Indices) -> NDArray[np.float64]:
@@ -173,7 +173,7 @@ class BleuScorer(ByLengthScorer):
 def _closest(
     reference_length: NDArray[np.int64], candidate_length: NDArray[np.int64], first: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """``[groups]`` length of the closest reference in each group, the shorter of two equally close ones.
+    """Return ``[groups]`` length of the closest reference in each group, the shorter of two equally close ones.
 
     Args:
         reference_length: ``[references]``.

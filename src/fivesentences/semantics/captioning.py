@@ -80,7 +80,7 @@ def spice(
 
 
 def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:
-    """All references and then the candidates, and the image of each."""
+    """Return all references and then the candidates, and the image of each."""
     candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
     if len(groups) != len(candidates):
         raise InputError(f"there are {len(candidates)} candidates but references of {len(groups)} images.")

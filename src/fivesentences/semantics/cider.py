@@ -161,7 +161,7 @@ class CiderScorer(ByLengthScorer):
         self._folded = lru_cache(4)(self._fold)  # threads score captions of one length at about the same time
 
     def _fold(self, candidate_length: int) -> Any:
-        """``[columns, images]`` what an image's references contribute for a candidate of this length."""
+        """Return ``[columns, images]`` what an image's references contribute for a candidate of this length."""
         folded = np.zeros(0)
         if len(self._first):
             penalty = length_penalty(self._length_of_value - candidate_length)

@@ -210,7 +210,7 @@ class _Block:
         return state, (holder, mask, before, after)
 
     def _step(self, state: Bits, mask: Bits) -> Bits:
-        """One step of the dynamic programme for a word at the positions ``mask``."""
+        """Take one step of the dynamic programme for a word at the positions ``mask``."""
         used = state & mask
         total = state + used
         if total.dtype.hasobject:  # machine words drop the carry by themselves

@@ -68,7 +68,7 @@ class EmbeddingScorer(Scorer):
         return self._cells(captions, self._references.image_of_caption[captions])
 
     def _cells(self, captions: Indices, images: Indices) -> NDArray[np.float32]:
-        """``[captions, images]``."""
+        """Return ``[captions, images]``."""
         ours = self._vectors[captions]
         if self._kind != "max":
             return np.asarray(np.maximum(ours @ self._of_image[images].T, 0))

@@ -80,7 +80,7 @@ def write_phi(
 
 
 def note_beside(path: Path | str) -> Path:
-    """The file of the note beside a phi matrix."""
+    """Return the file of the note beside a phi matrix."""
     return Path(path).with_suffix(".json")
 
 

@@ -64,7 +64,7 @@ class References:
         return pair, reference, count
 
     def own(self, captions: NDArray[np.int64], images: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """``[pairs]`` True where the caption is one of the image's references."""
+        """Return ``[pairs]`` True where the caption is one of the image's references."""
         return np.asarray(self.image_of_caption[captions] == images)
 
 

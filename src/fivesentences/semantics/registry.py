@@ -126,7 +126,7 @@ def parse_name(phi_name: str) -> PhiParts:
 
 
 def needs_tuples(phi_name: str) -> bool:
-    """Whether a phi is computed from scene-graph tuples.
+    """Return whether a phi is computed from scene-graph tuples.
 
     Raises:
         InputError: If there is no such metric or tokenisation.
@@ -135,7 +135,7 @@ def needs_tuples(phi_name: str) -> bool:
 
 
 def of_batches(phi_name: str) -> bool:
-    """Whether losses compute a phi of words for each batch, in milliseconds; others are read from a matrix.
+    """Return whether losses compute a phi of words for each batch, in milliseconds; others are read from a matrix.
 
     Raises:
         InputError: If there is no such metric or tokenisation.
@@ -145,7 +145,7 @@ def of_batches(phi_name: str) -> bool:
 
 
 def is_drawn(phi_name: str) -> bool:
-    """Whether a phi is known only to the program that drew the scenes.
+    """Return whether a phi is known only to the program that drew the scenes.
 
     Raises:
         InputError: If there is no such metric or tokenisation.
@@ -154,7 +154,7 @@ def is_drawn(phi_name: str) -> bool:
 
 
 def model_of(phi_name: str) -> str | None:
-    """The model whose vectors a phi compares; None for a phi of words or tuples.
+    """Return the model whose vectors a phi compares; None for a phi of words or tuples.
 
     Raises:
         InputError: If there is no such metric.

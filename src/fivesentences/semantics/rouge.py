@@ -62,7 +62,7 @@ class SubsequenceScorer(Scorer):
         return [by_text[start : start + rows] for start in range(0, len(by_text), rows)]
 
     def _rows(self, captions: Indices, row: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
-        """``[captions, images]``, from a function that makes the row of one caption."""
+        """Return ``[captions, images]``, from a function that makes the row of one caption."""
         _, one, place = np.unique(self._text[captions], return_index=True, return_inverse=True)
         with self._one_at_a_time:
             rows = np.array([row(caption) for caption in captions[one].tolist()])
@@ -313,7 +313,7 @@ class RougeDaaScorer(SubsequenceScorer):
 
 
 def _mean_f(*counts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]) -> NDArray[np.float64]:
-    """Mean F, from a triple of counts for each ROUGE: common, in the candidate, in the reference."""
+    """Return the mean F, from a triple of counts for each ROUGE: common, in the candidate, in the reference."""
     total: Any = 0.0
     for common, of_candidate, of_reference in counts:
         precision = common / np.maximum(1, of_candidate)

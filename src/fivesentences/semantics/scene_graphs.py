@@ -50,7 +50,7 @@ class Concepts:
         return self._number(words, self.synsets[concept] | self.synsets[other]) if known is None else known
 
     def similar(self, concept: int, other: int) -> bool:
-        """Whether the two concepts share a word or a synset."""
+        """Return whether the two concepts share a word or a synset."""
         return not self.synsets[concept].isdisjoint(self.synsets[other]) or not self.words[concept].isdisjoint(
             self.words[other]
         )

@@ -70,7 +70,7 @@ def _similar_concepts(
 def _joined(
     first: scipy.sparse.csr_array, second: scipy.sparse.csr_array, left: Ints, right: Ints
 ) -> scipy.sparse.csr_array:
-    """``[left pairs, right pairs]`` 1 where two pairs are similar in both positions.
+    """Return ``[left pairs, right pairs]`` 1 where two pairs are similar in both positions.
 
     Args:
         first: Similarity in the first position.

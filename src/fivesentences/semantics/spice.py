@@ -154,7 +154,7 @@ class SpiceScorer(Scorer):
         return scores
 
     def _without_own(self, captions: Ints) -> NDArray[np.float64]:
-        """Each caption against the merged graph of its image's other captions; NaN where there is no other."""
+        """Return each caption against the merged graph of its image's other captions; NaN where there is no other."""
         image_of_caption = self._references.image_of_caption
         others = [
             [self._raw[other] for other in self._references.of_image(image, without=caption)]
@@ -254,7 +254,7 @@ class _Counts:
         self._keys = tuples * n_images + self.hit.indices  # ascending
 
     def hits(self, captions: Ints, images: Ints) -> Ints:
-        """``[pairs]`` number of hits."""
+        """Return ``[pairs]`` number of hits."""
         start, length = self.test.indptr[captions], self.tests[captions]
         pair = np.repeat(np.arange(len(captions)), length)
         entry = ranges(start.astype(np.int64), length)

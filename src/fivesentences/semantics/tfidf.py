@@ -86,7 +86,7 @@ class TfidfScorer(Scorer):
 def tfidf_matrix(
     captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
-    """Mean tf-idf cosine of every caption with the captions of every image: what the DAA release calls CIDEr.
+    """Return mean tf-idf cosines of every caption with the captions of every image: what the DAA release calls CIDEr.
 
     A caption is one of the references of its own image, as in the release.
 

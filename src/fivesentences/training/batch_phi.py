@@ -22,7 +22,7 @@ BatchPhi = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The mean of several phi of one batch; a single one as it is."""
+    """Return the mean of several phi of one batch; a single one as it is."""
     blocks = [phi(rows) for phi in phis]
     return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.mean(blocks, axis=0), dtype=np.float32)
 
@@ -30,7 +30,7 @@ def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArra
 def open_phis(
     names: Iterable[str], train: Corpus, files: Mapping[str, Path | str] | None = None, split: Corpus | None = None
 ) -> dict[str, BatchPhi]:
-    """Every phi that the losses of a run read of its training captions.
+    """Return every phi that the losses of a run read of its training captions.
 
     A phi that is computed here, or read from a prepared file, has the document frequencies and references of the run's
     own captions, as released. A matrix has those of the captions that it was made from, which its note tells: the run's
@@ -80,7 +80,7 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
 
 
 def _open_matrix(file: Path, train: Corpus, split: Corpus) -> BatchPhi:
-    """A matrix of the run's own captions, or of the whole split; the note beside it says which."""
+    """Return a matrix of the run's own captions, or of the whole split; the note beside it says which."""
     if train.n_captions < split.n_captions and file.exists():
         made_of = read_phi_note(file)["captions_sha256"]
         if made_of == captions_sha256(train.captions):
@@ -95,7 +95,7 @@ def _open_matrix(file: Path, train: Corpus, split: Corpus) -> BatchPhi:
 
 
 def _without_own(name: str, kept: BatchPhi, scorer: Scorer, pairing: NDArray[np.int64]) -> BatchPhi:
-    """A phi whose positives are scored without the caption itself among the references of its image."""
+    """Return a phi whose positives are scored without the caption itself among the references of its image."""
     own = scorer.pairs(np.arange(len(pairing)), pairing, without_own=True)
     if np.isnan(own).any():
         what = f"image {int(pairing[np.isnan(own)][0])} has one training caption, so that nothing is left as reference"

@@ -139,7 +139,7 @@ class Training:
         return f"the state of {self.spec.name} ({where}) is saved in {resume.path}"
 
     def learning_rate(self, drop: float = DROP) -> float:
-        """The rate of the current epoch, where it falls to this share of itself at each drop."""
+        """Return the rate of the current epoch, where it falls to this share of itself at each drop."""
         if self.settings.drop_every is not None:
             return self.settings.learning_rate * drop ** (self.epoch // self.settings.drop_every)
         dropped = self.epoch >= self.settings.epochs / 2
@@ -211,7 +211,7 @@ class Training:
     # --- its state ------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """The complete state, as tensors, numbers and text."""
+        """Return the complete state, as tensors, numbers and text."""
         return {
             **{name: getattr(self, name) for name in COUNTED},
             "model": self.model.state_dict(),

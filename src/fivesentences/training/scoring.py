@@ -24,7 +24,7 @@ COLUMNS: dict[DevSelection, str] = {"rsum": "dev_Rsum", "ncs": "dev_Nsum", "ncs_
 
 
 def autocast(device: torch.device, precision: TrainingPrecision) -> torch.autocast:
-    """A block in which a model scores by bfloat16 where that is its precision."""
+    """Return a block in which a model scores by bfloat16 where that is its precision."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 

@@ -120,7 +120,7 @@ class BottomUpAttention:
 
     @classmethod
     def of(cls, network: BottomUpNetwork, settings: Settings | None = None) -> BottomUpAttention:
-        """A detector around a network that has its weights, on the device and in the precision that it is in."""
+        """Return a detector around a network that has its weights, on the device and in the precision that it is in."""
         made = object.__new__(cls)
         made._made_of(network, settings or Settings(), None)
         return made
@@ -157,7 +157,7 @@ class BottomUpAttention:
         return self.select(self.find([resized])[0], resized, bgr.shape[0], bgr.shape[1])
 
     def resize(self, bgr: NDArray[np.uint8]) -> Resized:
-        """An image ``[height, width, 3]``, blue first, as the network reads it."""
+        """Return an image ``[height, width, 3]``, blue first, as the network reads it."""
         return resize(bgr, self.settings.resize, self.settings.short, self.settings.long)
 
     def find(self, images: Sequence[Resized]) -> list[Found]:
@@ -227,7 +227,7 @@ class BottomUpAttention:
         )
 
     def regressed(self, found: Found) -> Tensor:
-        """The boxes of the most probable classes, in pixels of the resized image and not clipped: ``[n, 4]``."""
+        """Return the boxes of the most probable classes, in pixels of the resized image and not clipped: ``[n, 4]``."""
         deltas = found.recognised.deltas.reshape(-1, self.class_count, 4)
         best = found.recognised.classes.argmax(dim=1)
         chosen = deltas[torch.arange(len(best), device=best.device), best]

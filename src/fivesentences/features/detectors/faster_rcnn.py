@@ -134,7 +134,7 @@ class FasterRCNN:
         )
 
     def _described(self, maps: Any, boxes: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
-        """``[n, 1024]`` of boxes ``[n, 4]`` in pixels of the resized image."""
+        """Return ``[n, 1024]`` of boxes ``[n, 4]`` in pixels of the resized image."""
         heads = self.model.roi_heads
         described: Tensor = heads.box_head(heads.box_roi_pool(maps, [boxes], sizes))
         return described

@@ -66,7 +66,7 @@ FLAVOURS: dict[FlavourName, Flavour] = {
 
 
 def flavour_named(name: str) -> Flavour:
-    """The flavour of a name.
+    """Return the flavour of a name.
 
     Raises:
         InputError: If there is none of this name.
@@ -173,7 +173,7 @@ class Bottleneck(nn.Module):
 
 
 def stage(inputs: int, inner: int, outputs: int, blocks: int, stride: int, dilation: int = 1) -> nn.Sequential:
-    """The blocks of one stage; the first has the stride."""
+    """Return the blocks of one stage; the first has the stride."""
     first = Bottleneck(inputs, inner, outputs, stride, dilation)
     return nn.Sequential(first, *(Bottleneck(outputs, inner, outputs, 1, dilation) for _ in range(blocks - 1)))
 
@@ -212,7 +212,7 @@ class CellAnchors(nn.Module):
         self.register_buffer("0", torch.from_numpy(boxes.cell_anchors(flavour.name)).float())
 
     def table(self) -> Tensor:
-        """``[anchors, 4]`` of the cell at the origin."""
+        """Return ``[anchors, 4]`` of the cell at the origin."""
         return self.get_buffer("0")
 
 
@@ -224,7 +224,7 @@ class AnchorGenerator(nn.Module):
         self.cell_anchors = CellAnchors(flavour)
 
     def forward(self, height: int, width: int) -> Tensor:
-        """The anchors of a map: ``[height * width * anchors, 4]``."""
+        """Return the anchors of a map: ``[height * width * anchors, 4]``."""
         table = self.cell_anchors.table()
         return torch.from_numpy(boxes.grid(table.cpu().numpy(), height, width)).to(table.device)
 
@@ -239,7 +239,7 @@ class ProposalHead(nn.Module):
         self.anchor_deltas = nn.Conv2d(hidden, 4 * ANCHORS, 1)
 
     def forward(self, maps: Tensor) -> tuple[Tensor, Tensor]:
-        """``[n, 12 or 24, height, width]`` and ``[n, 48, height, width]``."""
+        """Return ``[n, 12 or 24, height, width]`` and ``[n, 48, height, width]``."""
         hidden = self.conv(maps).relu_()
         return self.objectness_logits(hidden), self.anchor_deltas(hidden)
 
@@ -282,7 +282,7 @@ class ProposalGenerator(nn.Module):
         return proposals
 
     def _scores(self, logits: Tensor) -> Tensor:
-        """``[images, anchors of the whole map]``."""
+        """Return ``[images, anchors of the whole map]``."""
         if not self.flavour.paired_objectness:
             return _by_anchor(logits, 1)[..., 0]
         images, _, height, width = logits.shape
@@ -291,7 +291,7 @@ class ProposalGenerator(nn.Module):
 
 
 def _by_anchor(maps: Tensor, values: int) -> Tensor:
-    """``[images, anchors * values, height, width]`` as ``[images, height * width * anchors, values]``."""
+    """Return ``[images, anchors * values, height, width]`` as ``[images, height * width * anchors, values]``."""
     images, channels, height, width = maps.shape
     each = maps.reshape(images, channels // values, values, height, width)
     return each.permute(0, 3, 4, 1, 2).reshape(images, -1, values)
@@ -321,7 +321,7 @@ class BoxPredictor(nn.Module):
         return Recognised(probabilities[:, :-1], attributes[:, :-1].softmax(dim=1), deltas)
 
     def attribute_logits(self, features: Tensor, classes: Tensor) -> Tensor:
-        """``[n, attributes + 1]`` of features ``[n, dim]`` and classes ``[n]``, counted with background."""
+        """Return ``[n, attributes + 1]`` of features ``[n, dim]`` and classes ``[n]``, counted with background."""
         flavour = self.flavour
         embedded = self.get_submodule(flavour.embedding)(classes)
         hidden = self.get_submodule(flavour.attribute_hidden)(torch.cat((features, embedded), dim=1)).relu()

@@ -57,13 +57,13 @@ def resize(bgr: NDArray[np.uint8], rule: ResizeRule = "opencv", short: int = 600
 
 
 def opencv_scale(height: int, width: int, short: int, long: int) -> float:
-    """The scale of the Caffe code: ``short`` over the shorter side, less if the longer would exceed ``long``."""
+    """Return the scale of the Caffe code: ``short`` over the shorter side, less if the longer would exceed ``long``."""
     scale = short / min(height, width)
     return long / max(height, width) if round(scale * max(height, width)) > long else scale
 
 
 def detectron_size(height: int, width: int, short: int, long: int) -> tuple[float, int, int]:
-    """The scale of the other two codes, and height and width of the result."""
+    """Return the scale of the other two codes, and height and width of the result."""
     scale = short / min(height, width)
     new_height, new_width = (float(short), scale * width) if height < width else (scale * height, float(short))
     if (longest := max(new_height, new_width)) > long:

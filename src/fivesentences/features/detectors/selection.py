@@ -49,7 +49,7 @@ def select_per_class(
 def confidence(
     boxes: NDArray[np.floating], scores: NDArray[np.floating], threshold: float = 0.3, inclusive: bool = True
 ) -> NDArray[np.floating]:
-    """The highest score of every proposal among the classes in which it is not suppressed: ``[n]``, else 0.
+    """Return the highest score of every proposal among the classes in which it is not suppressed: ``[n]``, else 0.
 
     Suppression is greedy, for each class among all proposals; of equal scores the earlier proposal wins.
 
@@ -90,7 +90,7 @@ def overlapping(boxes: NDArray[np.floating], threshold: float, inclusive: bool) 
 def select_class_agnostic(
     boxes: NDArray[np.floating], scores: NDArray[np.floating], least: int, most: int, thresholds: Sequence[float]
 ) -> NDArray[np.intp]:
-    """The rule of the conversions: one suppression among the boxes of the most probable classes.
+    """Return the rule of the conversions: one suppression among the boxes of the most probable classes.
 
     Args:
         boxes: ``[n, 4]``, each regressed and clipped for the most probable class of its proposal.

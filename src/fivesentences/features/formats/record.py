@@ -93,7 +93,7 @@ class Outline:
         return (self.dim,) if self.counts is None else (int(self.counts.max(initial=0)), self.dim)
 
     def chosen(self, rows: NDArray[np.intp]) -> Outline:
-        """The outline of some images, given by number, in that order."""
+        """Return the outline of some images, given by number, in that order."""
         counts = None if self.counts is None else self.counts[rows]
         return replace(self, ids=[self.ids[row] for row in rows], counts=counts)
 

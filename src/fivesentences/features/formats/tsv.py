@@ -140,7 +140,7 @@ def _without_quotes(cell: bytes) -> bytes:
 
 
 def _size_of(cell: bytes) -> int:
-    """How many bytes a base64 text stands for, if it is one."""
+    """Return how many bytes a base64 text stands for, if it is one."""
     cell = _without_quotes(cell)
     return len(cell) // 4 * 3 - (len(cell) - len(cell.rstrip(b"=")))
 

@@ -166,7 +166,7 @@ def _view(vectors: Vectors, what: str) -> Matrix:
 
 
 def _principal_axes(centred: Matrix, components: int | None, ridge: float) -> Matrix:
-    """``[dim, kept]`` orthonormal directions of largest variance, those of none left out."""
+    """Return ``[dim, kept]`` orthonormal directions of largest variance, those of none left out."""
     documents, dim = centred.shape
     most = min(components or dim, dim)
     if components is None and not ridge:

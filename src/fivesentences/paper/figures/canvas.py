@@ -55,7 +55,7 @@ def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], lege
 
 
 def columns_of(names: Iterable[str], width: float = WIDTH) -> int:
-    """Number of columns of a legend that fit into a width in inches."""
+    """Return the number of columns of a legend that fit into a width in inches."""
     return max(1, int(width / (0.75 + 0.065 * max(map(len, names)))))
 
 

@@ -150,7 +150,7 @@ def _published_margins(
 
 
 def _on_published(published: pd.DataFrame, margins: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Each published margin beside ours."""
+    """Return each published margin beside ours."""
     last = margins[margins["epoch"] == margins["epoch"].max()].set_index(["anchor", "negative"])["mean_margin"]
     found = []
     for a, b, value in published[["anchor", "negative", "mean_margin"]].itertuples(index=False):

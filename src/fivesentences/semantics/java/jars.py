@@ -129,7 +129,7 @@ def cache_folder() -> Path:
 
 
 def cached(mirror: Path | None = None) -> bool:
-    """Whether both CoreNLP jars are present and intact, so that ``corenlp(mirror)`` downloads nothing."""
+    """Return whether both CoreNLP jars are present and intact, so that ``corenlp(mirror)`` downloads nothing."""
     named = mirror or os.environ.get("FIVESENTENCES_MIRROR")
     return all(_present(artifact, Path(named) if named else None) for artifact in (CODE, MODELS))
 

@@ -30,7 +30,7 @@ LimitsOfBoth = tuple[tuple[Limits, ...], tuple[Limits, ...]]
 
 
 def as_tensor(vectors: Vectors) -> Tensor:
-    """``[documents, dim]`` float32."""
+    """Return ``[documents, dim]`` float32."""
     return torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))
 
 
@@ -98,7 +98,7 @@ class TrainingDocuments:
         return first, second
 
     def batch_term(self, rows: Tensor, spec: ScheduledMarginSpec) -> Both:
-        """The feature term ``[a, n]`` of the documents of a batch, for images and for texts as anchors.
+        """Return the feature term ``[a, n]`` of the documents of a batch, for images and for texts as anchors.
 
         Args:
             rows: ``[B]`` documents.
@@ -136,7 +136,7 @@ class TrainingDocuments:
 
 
 def _among(matrix: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of a matrix, and the same columns."""
+    """Return some rows of a matrix, and the same columns."""
     return matrix.index_select(0, rows).index_select(1, rows)
 
 

@@ -96,7 +96,7 @@ def _check_finite(epoch: int, name: str, value: float) -> None:
 
 
 def categories_of(inputs: Inputs) -> torch.Tensor:
-    """``[documents]`` int64 numbers of categories."""
+    """Return ``[documents]`` int64 numbers of categories."""
     return torch.from_numpy(np.ascontiguousarray(inputs.categories, dtype=np.int64))
 
 

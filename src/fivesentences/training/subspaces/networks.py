@@ -44,7 +44,7 @@ class DocumentBatch(NamedTuple):
 
     @classmethod
     def of(cls, inputs: Inputs) -> DocumentBatch:
-        """All documents of some inputs."""
+        """Return all documents of some inputs."""
         return cls(as_tensor(inputs.images), as_tensor(inputs.texts), categories_of(inputs))
 
 
@@ -68,11 +68,11 @@ class SubspaceModule(nn.Module):
         return self.loss(batch, 1.0)
 
     def project(self, images: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
-        """``[documents, dimensions]`` of each modality."""
+        """Return ``[documents, dimensions]`` of each modality."""
         return self.image(images), self.text(texts)
 
     def projector(self, train: DocumentBatch) -> Projector:
-        """The networks as they are now, as a fitted method; later training does not change it."""
+        """Return the networks as they are now, as a fitted method; later training does not change it."""
         module = copy.deepcopy(self).eval()
 
         @torch.no_grad()
@@ -283,7 +283,7 @@ class CorrelationAutoencoders(Autoencoders):
         return loss
 
     def project(self, images: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
-        """``[documents, code]`` codes in -1..1."""
+        """Return ``[documents, code]`` codes in -1..1."""
         return torch.tanh(self.image(images)), torch.tanh(self.text(texts))
 
 

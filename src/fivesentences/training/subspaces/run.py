@@ -113,7 +113,7 @@ def train_subspaces(
     last: tuple[Any, Any, tuple[Inputs, Inputs, Inputs]] | None = None
 
     def inputs(placed: PlacedRun) -> tuple[Sequence[str], tuple[Inputs, Inputs, Inputs]]:
-        """Names of categories; training, validation and test: the same objects for runs that read the same."""
+        """Return names of categories; training, validation and test: the same objects for runs that read the same."""
         nonlocal last
         run = placed.run
         prepare = run.method.inputs or run.image, run.method.inputs or run.text

@@ -39,7 +39,7 @@ Layers = list[Tensor]  # of a network: first layer [inputs, hidden], its bias, s
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
-    """The random numbers of a run for one of ``PURPOSES``."""
+    """Return the random numbers of a run for one of ``PURPOSES``."""
     return np.random.default_rng([seed, PURPOSES.index(purpose)])
 
 
@@ -65,7 +65,7 @@ def initial_weights(shapes: Shapes, generator: np.random.Generator) -> Tensor:
 
 
 def layers_of(weights: Tensor, shapes: Shapes) -> Layers:
-    """The layers in a vector of weights, as views."""
+    """Return the layers in a vector of weights, as views."""
     parts = torch.split(weights, [math.prod(shape) for shape in shapes])
     return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
@@ -96,7 +96,7 @@ class Branch:
         self.layers, self._slopes = layers_of(weights, shapes), layers_of(gradients, shapes)
 
     def forward(self, inputs: Tensor, dropout: float, generator: np.random.Generator) -> Tensor:
-        """``[rows, inputs]`` -> ``[rows, outputs]`` vectors of length 1 in training.
+        """Map ``[rows, inputs]`` -> ``[rows, outputs]`` vectors of length 1 in training.
 
         Args:
             inputs: The rows.
@@ -127,7 +127,7 @@ class Branch:
 
 
 def outputs_of(layers: Layers, inputs: Tensor) -> Tensor:
-    """``[documents, outputs]`` outputs before the L2 norm, without dropout, some rows at a time."""
+    """Return ``[documents, outputs]`` outputs before the L2 norm, without dropout, some rows at a time."""
     hidden = (torch.addmm(layers[1], part, layers[0]).tanh_() for part in torch.split(inputs, ROWS))
     return torch.cat([torch.addmm(layers[3], part, layers[2]) for part in hidden]).tanh_()
 
@@ -143,7 +143,7 @@ def nesterov_step(weights: Tensor, gradients: Tensor, velocity: Tensor, rate: fl
 
 
 def network_projector(weights: Tensor, shapes: Shapes) -> Projector:
-    """Both trained networks as a fitted method: vectors of length 1, float32."""
+    """Return both trained networks as a fitted method: vectors of length 1, float32."""
     layers = layers_of(weights, shapes)
 
     def projected(of_modality: Layers, vectors: Vectors) -> Vectors:
@@ -275,7 +275,7 @@ class _TripletTraining:
     def train_epoch(
         self, epoch: int, clusters: Tensor | None, order: np.random.Generator, dropout: np.random.Generator
     ) -> float:
-        """Every document once, in batches; returns the mean loss over documents."""
+        """Return every document once, in batches; returns the mean loss over documents."""
         total, count = 0.0, len(self.documents)
         shuffled = torch.from_numpy(order.permutation(count))
         for number, rows in enumerate(torch.split(shuffled, self.training.batch_size)):
@@ -295,7 +295,7 @@ class _TripletTraining:
         return total / count
 
     def validate(self, epoch: int, clusters: Tensor | None) -> tuple[float, float]:
-        """Mean hinge over all triplets of validation documents in both directions, and mean mAP."""
+        """Return the mean hinge over all triplets of validation documents in both directions, and mean mAP."""
         v, t = (unit(outputs_of(layers, inputs)) for layers, inputs in self.branches(*self.held_out))
         similarity, categories = v @ t.T, self.held_out_categories
         different = different_category(categories)
@@ -307,11 +307,11 @@ class _TripletTraining:
         return loss, mean_map(similarity.numpy(), categories.numpy())
 
     def rate_of(self, step: int) -> float:
-        """The learning rate of a step, counted from 0: Keras's decay per step."""
+        """Return the learning rate of a step, counted from 0: Keras's decay per step."""
         return self.rate / (1 + self.training.decay * step)
 
     def branches(self, images: Tensor, texts: Tensor) -> list[tuple[Layers, Tensor]]:
-        """Each modality's weights, and its inputs."""
+        """Return each modality's weights, and its inputs."""
         return [(self.image.layers, images), (self.text.layers, texts)]
 
     def clusters(self) -> Tensor | None:
@@ -326,7 +326,7 @@ class _TripletTraining:
         return centroid_term(means[0], means[1], self.spec.centroid_similarity)
 
     def mean_margins(self, epoch: int, clusters: Tensor | None) -> Tensor:
-        """``[C, C]`` float64 mean margin of a document of one category and one of another."""
+        """Return ``[C, C]`` float64 mean margin of a document of one category and one of another."""
         spec, alpha = self.spec, self.spec.alpha(epoch, self.training.epochs)
         toward = torch.full_like(self.pairs, spec.constant or 0.0)
         if self.mean_terms is not None:
@@ -338,5 +338,5 @@ class _TripletTraining:
         return alpha * toward + (1 - alpha) * spec.margin
 
     def mean_of_pairs(self, values: Tensor) -> float:
-        """Mean over all training pairs of different category of ``[C, C]`` values."""
+        """Return the mean over all training pairs of different category of ``[C, C]`` values."""
         return float((values * self.pairs).sum() / self.pairs.sum().clamp(min=1))
