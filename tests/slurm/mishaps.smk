@@ -25,7 +25,7 @@ rule job:
         # What Snakemake itself needs in a job is some 300 MB.
         mem_mb=lambda wildcards, attempt: 700 * attempt,
         attempt=lambda wildcards, attempt: attempt,
-        runtime=5,
+        runtime=30,
     message:
         "A job that is {wildcards.what}"
     script:
