@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import fivesentences
+from fivesentences.training.code import syntax_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
@@ -34,6 +35,14 @@ for name in MODELS:
     found[name] = [run.as_recorded(recorded.get(name, [None])[0]), code_of_run(run)]
 print(json.dumps(found))
 """
+
+
+def test_the_syntax_is_written_alike_by_each_version_of_python():
+    # ast.unparse quotes this f-string otherwise from 3.12 on, and ast.dump leaves empty fields out from 3.13 on.
+    source = '"""Words."""\nx = f"{a[\'b\']!r}"  # more words\n'
+    subscript = "Subscript(value=Name(id='a',ctx=Load()),slice=Constant(value='b'),ctx=Load())"
+    value = f"JoinedStr(values=[FormattedValue(value={subscript},conversion=114)])"
+    assert syntax_of(source) == f"Module(body=[Assign(targets=[Name(id='x',ctx=Store())],value={value})])"
 
 
 def identities(package: Path, recorded: Any) -> Any:

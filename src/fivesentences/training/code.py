@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import fivesentences
 
@@ -39,12 +40,24 @@ def code_behind(modules: Collection[str], rooms: tuple[str, ...], lists: frozens
     for file in sorted(found):
         name = file.relative_to(PACKAGE)
         if name.parts[0] in rooms:
-            digest.update(f"{name.as_posix()}\0{ast.unparse(_syntax(file))}\0".encode())
+            digest.update(f"{name.as_posix()}\0{_written(_syntax(file))}\0".encode())
     return digest.hexdigest()
 
 
-def syntax_of(source: str) -> ast.Module:
-    """Parse source code and drop what changes no result: see ``code_behind``."""
+def syntax_of(source: str) -> str:
+    """Write the syntax of source code without what changes no result: see ``code_behind``."""
+    return _written(_parsed(source))
+
+
+def _written(part: Any) -> str:
+    """Write a part of a syntax tree, alike by each version of Python: ``ast.unparse`` quotes f-strings otherwise."""
+    if isinstance(part, ast.AST):
+        fields = (f"{name}={_written(value)}" for name, value in ast.iter_fields(part) if value not in (None, []))
+        return f"{type(part).__name__}({','.join(fields)})"
+    return f"[{','.join(map(_written, part))}]" if isinstance(part, list) else repr(part)
+
+
+def _parsed(source: str) -> ast.Module:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         for block in ("body", "orelse", "finalbody"):
@@ -69,7 +82,7 @@ def _effective(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 @cache
 def _syntax(file: Path) -> ast.Module:
-    return syntax_of(file.read_text(encoding="utf-8"))
+    return _parsed(file.read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import platform
@@ -64,7 +63,7 @@ def code_of_run(spec: RunSpec) -> str:
     terms = {kind.__module__ for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss)}
     modules = {"fivesentences.training.run", spec.model.implementation.partition(":")[0], *terms}
     kinds = [kind for kind in type(spec.model).__mro__ if kind.__module__.startswith("fivesentences.models")]
-    settings = [ast.unparse(syntax_of(inspect.getsource(kind))) for kind in kinds]
+    settings = [syntax_of(inspect.getsource(kind)) for kind in kinds]
     return hashlib.sha256("\0".join([code_behind(frozenset(modules), ROOMS, LISTS), *settings]).encode()).hexdigest()
 
 
