@@ -130,7 +130,7 @@ def linked(tmp_path):
     root = tmp_path / "root"
     read = ["root/a.jpg", "root/sub/b.JFIF", "root/sub/c.Webp", "other/d.jpg", "other/deep/e.TIFF"]
     rest = ["root/f.heic", "root/sub/g.HEIC", "root/h.avif", "root/@eaDir/a.jpg/THUMB_XL.jpg", "root/._a.jpg",
-            "root/.Trash-1000/files/x.jpg", "root/.thumbnails/y.png", "root/Thumbs.db", "root/captions.csv"]  # fmt: skip
+            "root/.Trash-1000/files/x.jpg", "root/.thumbnails/y.png", "root/Thumbs.db", "root/c.csv"]  # fmt: skip
     for number, name in enumerate([*read, *rest]):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content(number))

@@ -209,12 +209,30 @@ def _samples(path: Path) -> Rows:
                     row["txt"] = lines_of(text_of(data, where).strip())
                 elif isinstance(fields := parse_json(data, where), dict):
                     row = {**fields, **row}
+            _check_end(path, archive.offset)
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"this is not a whole .tar ({reason_of(error)})", where=path, cure=_AGAIN) from None
     if row:
         yield f"{path}, {key}", row
+
+
+def _check_end(path: Path, end: int) -> None:
+    """Check that a shard has nothing behind its last entry: ``tarfile`` ends in silence at a damaged header.
+
+    Raises:
+        InputError: If something follows, or there is no mark of the end.
+    """
+    with path.open("rb") as file:
+        file.seek(end)
+        mark = file.read(tarfile.BLOCKSIZE)
+        rest = iter(lambda: file.read(1 << 20), b"")
+        if mark != bytes(tarfile.BLOCKSIZE) or any(block.strip(b"\0") for block in rest):
+            what = (
+                f"byte {end:,} of {path.stat().st_size:,} is neither an entry nor the end: it is damaged, cut or joined"
+            )
+            raise InputError(what, where=path, cure=_AGAIN)
 
 
 def _usual(names: Sequence[str], row: dict[str, Any]) -> list[str]:
