@@ -119,7 +119,7 @@ class Tsv(FeatureSource):
         if len(text) > LONGEST_LINE:
             raise InputError(f"it is longer than {LONGEST_LINE:,} bytes; it is no line of features.", where=where)
         if not text.strip(b"\r\n"):
-            raise InputError("it is blank; delete it.", where=where)
+            raise InputError("it is blank; features have no empty lines.", where=where)
         cells = text.rstrip(b"\r\n").split(b"\t")
         if len(cells) != self._columns:
             cut = "" if text.endswith(b"\n") else " and no end: the file is cut"
