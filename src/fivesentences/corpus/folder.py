@@ -9,6 +9,7 @@ from typing import get_args
 from fivesentences.config.types import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
+from fivesentences.corpus.photograph_digests import note_shared
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of, split_named
 from fivesentences.errors import InputError, did_you_mean
@@ -27,6 +28,8 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
     write them; names of columns and splits may be capitalised. An image may have any number of captions, and its rows
     need not be adjacent: images are in the order of their first rows, captions of an image in the order of theirs. The
     split ``val`` becomes ``dev``. The id of an image is its filename.
+
+    A note says if the same photograph is in several splits.
 
     Args:
         photographs: Folder or zip archive of the photographs.
@@ -62,6 +65,7 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
         raise InputError(f"'{empty[0]}' has no caption; every image needs one.", where=path)
     if not images:
         raise InputError(f"{path} has a header but no captions.")
+    note_shared(archive, list(images), [rows[0].split for rows in images.values()])
     return corpus_of(name, [row for rows in images.values() for row in rows])
 
 
