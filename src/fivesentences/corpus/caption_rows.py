@@ -9,7 +9,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
@@ -200,7 +200,7 @@ def _row(value: Any) -> dict[str, Any]:
     return {"captions": [one.get("caption", one) if isinstance(one, dict) else one for one in _items(value)]}
 
 
-def _are_objects(value: Any) -> bool:
+def _are_objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
