@@ -74,8 +74,8 @@ def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
     images, _ = embeddings
     captions = np.random.default_rng(1).standard_normal((115, 8))
     for rows, often in ((images, 1), (np.repeat(images, 5, axis=0), 5)):
-        found, times = cosine_of_rows(rows, captions, "images", "captions")
-        assert times == often
+        found, merged = cosine_of_rows(rows, captions, "images", "captions")
+        assert (str(often) in merged) == (often > 1)
         np.testing.assert_array_equal(found, cosine_similarity(images, captions))
     as_many = cosine_of_rows(images, captions[:23], "images", "captions")[0]
     np.testing.assert_array_equal(as_many, cosine_similarity(images, captions[:23]))  # one caption per image: no side

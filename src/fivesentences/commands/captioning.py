@@ -12,7 +12,7 @@ from fivesentences.commands.arguments import Mirror
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 from fivesentences.semantics.caption_file import read_captions
-from fivesentences.semantics.captioning import cider, spice
+from fivesentences.semantics.captioning import cider, notes_on_blanks, spice
 
 
 def captioning(
@@ -51,6 +51,8 @@ def captioning(
     groups = [texts[start : start + per_image] for start in range(0, len(texts), per_image)]
     name, _, tokenisation = metric.partition("-")
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
-    sheet = Sheet(["metric", "candidates"], [("", "score")], [[metric, f"{len(made):,}", f"{found.corpus:.4f}"]])
+    row, notes = [metric, f"{len(made):,}", f"{found.corpus:.4f}"], notes_on_blanks(made, groups)
+    sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
-    outputs.write([sheet], lambda: tidy, {"metric": metric, "candidates": len(made), "value": found.corpus}, read)
+    content = {"metric": metric, "candidates": len(made), "value": found.corpus, "notes": notes}
+    outputs.write([sheet], lambda: tidy, content, read)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from fivesentences.arrays import read_npy
 from fivesentences.commands.arguments import Mirror, Out, Quiet
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
@@ -103,13 +104,18 @@ def phi(
     if top_k is None:
         write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
         note, kind = read_phi_note(out), "float32"
+        matrix = read_npy(out)
+        blank = {"captions": ~matrix.any(axis=1), "images": ~matrix.any(axis=0)}
+        zeros = [f"{of.sum():,} {side}" for side, of in blank.items() if of.any()]
     else:
         write_top_k(name, texts, pairing, out, top_k, made_of)
-        note = read_top_k(out).note
+        note, zeros = read_top_k(out).note, []
         kind = f"best {note['top_k']} images of each caption of"
     rows, columns = note["shape"]
     seconds = time.monotonic() - started
     print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
+    if zeros:
+        print(f"{' and '.join(zeros)} are 0 against all others: they are blank, or share no word with any.")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:
