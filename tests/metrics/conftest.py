@@ -87,7 +87,7 @@ def made(kind: str) -> Case:
     if kind == "signed zeros":
         similarity = rng.choice([0.0, -0.0, 1.0], size=similarity.shape)
     if kind == "all equal":
-        similarity, phi = np.full_like(similarity, 0.25), np.ones_like(phi)
+        similarity, phi = np.full_like(similarity, 0.25), np.eye(n_images)[pairing]
     if kind == "duplicated columns":
         similarity, phi = np.repeat(similarity[:, ::5], 5, axis=1), np.repeat(phi[:, ::2], 2, axis=1)
     if kind == "one pair":

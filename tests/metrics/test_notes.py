@@ -151,7 +151,13 @@ ADD_UP = {
 
 @pytest.mark.parametrize("name", ADD_UP)
 def test_what_adds_phi_up_refuses_what_no_share_can_be_made_of(name):
-    for phi, value in ((COSINES, "-0.2"), (-PHI, f"{-PHI.max():.4g}"), (0 * PHI, "0 everywhere"), (PHI * 1e-9, "e-09")):
+    for phi, value in (
+        (COSINES, "-0.2"),
+        (-PHI, f"{-PHI.max():.4g}"),
+        (0 * PHI, "0 everywhere"),
+        (0 * PHI + 3, "3 everywhere"),
+        (PHI * 1e-9, "e-09"),
+    ):
         with pytest.raises(InputError, match=re.escape(value)):
             ADD_UP[name](scores(), phi)
     ADD_UP[name](scores(), np.maximum(COSINES, 0))

@@ -168,5 +168,6 @@ def rows_of_images(
                 f"to image {image_of_caption[row]}, but they differ",
                 cure=f"give one row for each of the {len(images)} images, or the rows in the order of the captions",
             )
-    sentence = f"{name} has one row per caption; rows of one image are equal, and one of each was taken."
-    return matrix[first], sentence
+    counts = set(np.bincount(image_of_caption).tolist())
+    often = f"every image {counts.pop()} times" if len(counts) == 1 else "every image once per caption"
+    return matrix[first], f"{name} has {often}; one of each was taken."

@@ -119,7 +119,7 @@ def checked_pairs(
 
 
 def check_gains(phi: NDArray[np.generic], cell: str) -> None:
-    """Refuse a phi whose sums mean nothing: negative somewhere, 0 everywhere, or too small for the released NCS.
+    """Refuse a phi whose sums mean nothing: negative somewhere, the same everywhere, or too small for the released NCS.
 
     Args:
         phi: ``[captions, images]``, finite.
@@ -137,9 +137,9 @@ def check_gains(phi: NDArray[np.generic], cell: str) -> None:
             cure="count negative scores, such as cosines, as unrelated, numpy.maximum(phi, 0), or shift all of them, "
             "phi - phi.min(), which changes what is scored",
         )
-    if highest == 0:
+    if highest == 0 or (lowest == highest and min(phi.shape) > 1):
         raise InputError(
-            f"{cell} is 0 everywhere, so that no item is better than another",
+            f"{cell} is {lowest:g} everywhere, so that no item is better than another",
             cure="check what it was made of (CIDEr is 0 for one image, and where all images have the same n-grams)",
         )
     if highest < SMALLEST_PHI:
