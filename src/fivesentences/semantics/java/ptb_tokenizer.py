@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
+from fivesentences.semantics.java.jars import java_error, java_program, wheel_jar
 
 # Tokens that are removed. The names of brackets are upper case but the tokens are lower case, so "-lrb-" stays, as in
 # the COCO evaluation.
@@ -85,10 +85,10 @@ def _tokenise(text: str) -> list[str]:
     jar = wheel_jar("tokenizer/stanford-corenlp-3.4.1.jar")
     with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
         Path(folder, "captions.txt").write_bytes(text.encode("utf-8"))
-        command = java_command("-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase")
+        options = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
         # By its name alone: the tokenizer takes a path with a space for several files.
-        command += ["-encoding", "UTF-8", "captions.txt"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        program = java_program(*options, "-encoding", "UTF-8", "captions.txt")
+        done = subprocess.run(**program, cwd=folder, capture_output=True, check=False)
     if done.returncode:
         raise java_error("the Penn Treebank tokenizer", done.returncode, done.stderr)
     return done.stdout.decode("utf-8").split("\n")[:-1]
