@@ -13,6 +13,7 @@ from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 from fivesentences.semantics.caption_file import read_captions
 from fivesentences.semantics.captioning import cider, spice
+from fivesentences.semantics.tokenisation import one_word_each
 
 
 def captioning(
@@ -51,6 +52,8 @@ def captioning(
     groups = [texts[start : start + per_image] for start in range(0, len(texts), per_image)]
     name, _, tokenisation = metric.partition("-")
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
-    sheet = Sheet(["metric", "candidates"], [("", "score")], [[metric, f"{len(made):,}", f"{found.corpus:.4f}"]])
+    notes = [note] if tokenisation != "characters" and (note := one_word_each([*made, *texts])) else []
+    row = [metric, f"{len(made):,}", f"{found.corpus:.4f}"]
+    sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
     outputs.write([sheet], lambda: tidy, {"metric": metric, "candidates": len(made), "value": found.corpus}, read)
