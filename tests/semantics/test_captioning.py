@@ -86,6 +86,29 @@ def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
     assert said.code == 1 and "references.txt" in said.err and "4 captions" in said.err
 
 
+@pytest.mark.parametrize(
+    ("captions", "noted"),
+    [
+        (["一只狗在跑", "两只猫在睡", "一只狗跑着", "两只猫睡着"], True),
+        (["หมาวิ่งเล่น", "แมวนอน", "หมาวิ่ง", "แมวนอนหลับ"], True),
+        (["कुत्ता दौड़ता है", "बिल्ली", "कुत्ता दौड़ता", "बिल्ली सोती"], False),
+        (["zebra", "elephant", "zebra", "elephants"], False),
+        (["un café", "crêpes", "un café noir", "des crêpes"], False),
+    ],
+)  # fmt: skip
+def test_captions_without_spaces_are_noticed(run, tmp_path, monkeypatch, captions: list[str], noted: bool) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, some in (("made.txt", captions[:2]), ("references.txt", captions[2:])):
+        Path(name).write_text("".join(f"{one}\n" for one in some), encoding="utf-8")
+    command = ("captioning", "made.txt", "references.txt", "--per-image", 1)
+    said, by_characters = run(*command), run(*command, "--metric", "cider-characters")
+    assert said.code == by_characters.code == 0
+    assert ("cider-characters" in said.out, captions[0] in by_characters.out) == (noted, False)
+    for metric in ("cider", "cider-characters"):
+        said = run("phi", metric, "made.txt", "-o", "phi.npy", "--per-image", 1)
+        assert said.code == 0 and ("cider-characters" in said.err) == (noted and metric == "cider")
+
+
 def test_names_of_the_package_are_those_of_its_rooms() -> None:
     assert {"cider", "evaluate", "ncs", "spice"} <= {*dir(fivesentences)}
     assert all(callable(getattr(fivesentences, name)) for name in ("cider", "evaluate", "ncs", "spice"))

@@ -13,6 +13,7 @@ from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 from fivesentences.semantics.caption_file import read_captions
 from fivesentences.semantics.captioning import cider, notes_on_blanks, spice
+from fivesentences.semantics.tokenisation import one_word_each
 
 
 def captioning(
@@ -51,7 +52,11 @@ def captioning(
     groups = [texts[start : start + per_image] for start in range(0, len(texts), per_image)]
     name, _, tokenisation = metric.partition("-")
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
-    row, notes = [metric, f"{len(made):,}", f"{found.corpus:.4f}"], notes_on_blanks(made, groups)
+    alike = None if tokenisation == "characters" else one_word_each([*made, *texts])
+    row, notes = (
+        [metric, f"{len(made):,}", f"{found.corpus:.4f}"],
+        [*notes_on_blanks(made, groups), *filter(None, [alike])],
+    )
     sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
     content = {"metric": metric, "candidates": len(made), "value": found.corpus, "notes": notes}

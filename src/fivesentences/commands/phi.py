@@ -24,7 +24,8 @@ from fivesentences.semantics import (
 )
 from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
 from fivesentences.semantics.phi_file import check_matrix, note_beside
-from fivesentences.semantics.registry import needs_tuples
+from fivesentences.semantics.registry import needs_tuples, parse_name
+from fivesentences.semantics.tokenisation import one_word_each
 from fivesentences.semantics.top_k import check_store
 from fivesentences.storage import check_outputs
 
@@ -94,6 +95,8 @@ def phi(
         pairing = equal_pairing(captions, len(texts), per_image or 5)
     else:
         pairing = read_pairing(image_of_caption, len(texts))
+    if parse_name(name).tokenisation not in (None, "characters") and (note := one_word_each(texts)):
+        print(note, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     made_of = None
