@@ -16,7 +16,8 @@ from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
 from kill import Program
 
-DATA = np.random.default_rng(0).bytes(3_000_000)
+DATA = b"PK\x03\x04" + np.random.default_rng(0).bytes(3_000_000 - 4)
+OTHER = DATA[:4] + DATA[:3:-1]
 SHA = hashlib.sha256(DATA).hexdigest()
 
 
@@ -146,7 +147,7 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
 
 
 def another_version(host, part):
-    host.files[PLACE], host.etag = DATA[::-1], '"v2"'
+    host.files[PLACE], host.etag = OTHER, '"v2"'
 
 
 def no_ranges(host, part):
@@ -180,7 +181,7 @@ def test_a_wrong_checksum_or_size_leaves_nothing(host, tmp_path, sha256, size, s
 def test_a_later_download_is_compared_with_the_first(host, tmp_path):
     path = get(entry(host.url), tmp_path)
     path.unlink()
-    host.files[PLACE] = DATA[::-1]
+    host.files[PLACE] = OTHER
     with pytest.raises(InputError, match=r"archive.zip.sha256 says .*; .*delete archive.zip.sha256 to accept that"):
         get(entry(host.url), tmp_path)
     assert left_in(tmp_path) == ["archive.zip.sha256"]
@@ -260,7 +261,7 @@ def test_a_mirror_without_a_list_is_recorded_first_and_compared_later(make_mirro
     mirror = make_mirror(None)
     path = get(entry(None), tmp_path / "data", mirror)
     path.unlink()
-    (mirror / "mine" / "archive.zip").write_bytes(DATA[::-1])
+    (mirror / "mine" / "archive.zip").write_bytes(OTHER)
     with pytest.raises(InputError, match=r"archive\.zip\.sha256"):
         get(entry(None), tmp_path / "data", mirror)
     with pytest.raises(InputError, match="the catalogue says"):
@@ -314,3 +315,84 @@ def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(
     authority.cert_pem.write_to_path(tmp_path / "store.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "store.pem"))
     assert download._get(url, 0, "").content == DATA
+
+
+# --- what is not the file -----------------------------------------------------------------------------------
+
+
+PORTAL = b"\r\n<!DOCTYPE html>\n<html><head><title>Log in to the network</title></head></html>"
+NOT_THE_FILE = {
+    "a captive portal": PORTAL,
+    "a login in upper case, with a mark": b"\xef\xbb\xbf<HTML><BODY>Sign in</BODY></HTML>",
+    "S3": b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
+    "an API": b'{"error": "rate limit exceeded"}',
+    "another API": b'{\n  "message": "Not Found"\n}',
+    "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n",
+    "nothing": b"",
+}
+SUFFIXES = (".zip", ".json", ".npy", ".npz", ".jar", ".pth", ".txt", ".csv", ".mat", ".safetensors", "")
+
+
+@pytest.mark.parametrize("content", NOT_THE_FILE.values(), ids=NOT_THE_FILE)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_not_the_file_is_never_taken_for_it(host, tmp_path, suffix, content):
+    item = entry(host.url, path=f"mine/archive{suffix}")
+    host.files[PLACE] = content
+    with pytest.raises(InputError) as error:
+        get(item, tmp_path)
+    assert host.url in str(error.value) and left_in(tmp_path) == []
+    target = tmp_path / "mine" / f"archive{suffix}"  # put there by a person, as saved by a browser
+    target.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        get(item, tmp_path)
+    assert error.value.where == target and "delete" not in str(error.value)
+    assert target.read_bytes() == content and left_in(tmp_path) == [target.name]
+
+
+@pytest.mark.parametrize("content", [PORTAL, NOT_THE_FILE["S3"]])
+def test_what_was_taken_for_the_file_before_is_said_and_the_cure_cures(host, tmp_path, content):
+    place = tmp_path / "mine" / "archive.zip"
+    place.parent.mkdir()
+    place.write_bytes(content)
+    record = place.with_name("archive.zip.sha256")
+    record.write_text(f"# from its host\n{hashlib.sha256(content).hexdigest()}  archive.zip\n")
+    with pytest.raises(InputError) as error:
+        get(entry(host.url), tmp_path)
+    assert error.value.where == place and error.value.cure.startswith("delete it and archive.zip.sha256")
+    place.unlink()
+    record.unlink()
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA
+
+
+def test_a_mirror_of_web_pages_is_refused(make_mirror, tmp_path):
+    mirror = make_mirror(None)
+    (mirror / "mine" / "archive.zip").write_bytes(PORTAL)
+    with pytest.raises(InputError) as error:
+        get(entry(None), tmp_path / "data", mirror)
+    assert error.value.where == mirror / "mine" / "archive.zip" and left_in(tmp_path / "data") == []
+
+
+def test_of_a_file_that_a_person_put_there_no_cure_says_delete_it(host, tmp_path):
+    place = tmp_path / "mine" / "archive.zip"
+    place.parent.mkdir()
+    place.write_bytes(OTHER)
+    with pytest.raises(InputError) as error:
+        get(entry(host.url, SHA), tmp_path)
+    assert "delete" not in str(error.value)
+    get(entry(host.url), tmp_path)  # recorded as it is
+    place.write_bytes(DATA)
+    with pytest.raises(InputError) as error:
+        get(entry(host.url), tmp_path)
+    assert "delete" not in str(error.value) and place.read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [(".json", b' \n{"images": []}'), (".json", b"\xef\xbb\xbf[1]"), (".txt", b"a < b"), (".yaml", b"{a: 1}"),
+     (".pth", b"\x80\x02ccollections"), (".pth", DATA), (".npz", DATA), (".csv", b"\xef\xbb\xbfcaption,image\n"),
+     (".xml", b"<?xml version='1.0'?><a/>"), (".zip", b"PK\5\6" + bytes(18)), (".gz", b"\x1f\x8b\x08")],
+)  # fmt: skip
+def test_files_of_the_field_are_what_their_names_say(host, tmp_path, suffix, content):
+    host.files[PLACE] = content
+    assert get(entry(host.url, path=f"mine/a{suffix}"), tmp_path).read_bytes() == content
+    get(entry(host.url, path=f"mine/a{suffix}"), tmp_path)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
+import os
 import pickle
+import re
+import struct
+import subprocess
 import zipfile
+import zlib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 
@@ -116,3 +122,82 @@ def test_an_archive_with_a_changed_byte_is_refused_or_unchanged(archive, tmp_pat
     with contextlib.suppress(InputError):
         photographs = Photographs(tmp_path / "flipped.zip")
         assert [photographs.read(name) for name in NAMES] == [content(number) for number in range(len(NAMES))]
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A folder of photographs of several kinds, links, thumbnails, and what is not decoded."""
+    root = tmp_path / "root"
+    read = ["root/a.jpg", "root/sub/b.JFIF", "root/sub/c.Webp", "other/d.jpg", "other/deep/e.TIFF"]
+    rest = ["root/f.heic", "root/sub/g.HEIC", "root/h.avif", "root/@eaDir/a.jpg/THUMB_XL.jpg", "root/._a.jpg",
+            "root/.Trash-1000/files/x.jpg", "root/.thumbnails/y.png", "root/Thumbs.db", "root/c.csv"]  # fmt: skip
+    for number, name in enumerate([*read, *rest]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content(number))
+    for link, target in {"linked": "../other", "sub/loop": "..", "gone.jpg": "nowhere", "self.jpg": "self.jpg"}.items():
+        (root / link).symlink_to(target)
+    return root
+
+
+def test_photographs_behind_links_are_listed_as_by_find_and_the_rest_is_counted_once(linked, capfd):
+    photographs = Photographs(linked)
+    find = ["find", "-L", ".", "-type", "f", "-printf", "%P\n"]
+    files = subprocess.run(find, cwd=linked, capture_output=True, text=True, check=False).stdout.splitlines()
+    listed = [name for name in files if not re.search(r"(^|/)[.@]|\.(heic|avif|db|csv)$", name.lower())]
+    assert photographs.names() == sorted(listed) and len(listed) == 5
+    assert photographs.read("e.TIFF") == content(4)
+    Photographs(linked)
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    for part in ("2 .heic (such as f.heic)", "1 .avif", "1 in @eaDir", "1 in .Trash-1000", "2 links that lead nowhere"):
+        assert part in said
+    assert "._a" not in said and "Thumbs" not in said
+    assert "not decoded" in photographs.problem("f.heic")
+
+
+def test_a_photograph_with_two_names_by_links_is_one(linked):
+    (linked / "again").symlink_to("sub")
+    photographs = Photographs(linked)
+    assert {"again/b.JFIF", "sub/b.JFIF"} < set(photographs.names())
+    assert photographs.read("b.JFIF") == content(1)
+
+
+def test_a_folder_that_cannot_be_read_is_refused(linked, monkeypatch):
+    scandir = os.scandir
+
+    def closed(path):
+        if os.path.basename(path) == "deep":  # noqa: PTH119
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with pytest.raises(InputError) as error:
+        Photographs(linked)
+    assert "deep" in str(error.value.where) and "Permission denied" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "extra", "name"),
+    [("utf-8", False, "größe 犬.jpg"), ("cp850", True, "größe.jpg"), ("cp932", True, "犬.jpg")],
+)
+def test_names_in_archives_that_do_not_say_their_code_page(tmp_path, encoding, extra, name):
+    raw, path = name.encode(encoding), tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("#" * len(raw))
+        if extra:  # as Info-ZIP and WinRAR write it
+            field = b"\1" + struct.pack("<L", zlib.crc32(raw)) + name.encode()
+            info.extra = struct.pack("<HH", 0x7075, len(field)) + field
+        archive.writestr(info, content(0))
+    path.write_bytes(path.read_bytes().replace(b"#" * len(raw), raw))
+    photographs = Photographs(path)
+    assert photographs.names() == [name] and photographs.read(name) == content(0)
+
+
+def test_names_of_an_unknown_code_page_are_said(tmp_path, capfd):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("####.jpg", content(0))
+    path.write_bytes(path.read_bytes().replace(b"####", "犬猫".encode("cp932")))
+    photographs = Photographs(path)
+    assert photographs.read(photographs.names()[0]) == content(0)
+    assert str(path) in (said := capfd.readouterr().err) and "code page" in said and photographs.names()[0] in said

@@ -31,6 +31,18 @@ def write_files(folder: Path) -> None:
     np.save(folder / "s.npy", rng.normal(size=(5, 25)).astype(np.float32))
     (folder / "captions.txt").write_text("".join(f"{caption}\n" for caption in captions))
     (folder / "caps.json").write_text(json.dumps(captions))
+    (folder / "token.txt").write_text("".join(f"{at % 5}.jpg#{at // 5}\t{text}\n" for at, text in enumerate(captions)))
+    (folder / "results.csv").write_text(
+        "image_name| comment_number| comment\n"
+        + "".join(f"{at % 5}.jpg| 0| {text}\n" for at, text in enumerate(captions))
+    )
+    annotations = [{"image_id": at % 5, "caption": text} for at, text in enumerate(captions)]
+    coco = {"images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(5)], "annotations": annotations}
+    (folder / "coco.json").write_text(json.dumps(coco))
+    (folder / "wrapped.json").write_text(json.dumps({"captions": captions}))
+    (folder / "other.json").write_text(json.dumps({"parts": [{"who": at, "says": "a dog"} for at in range(5)]}))
+    (folder / "names.txt").write_text("0.jpg\n1.jpg\n")
+    (folder / "untitled.txt").write_text("".join(f"{at % 5}.jpg,{text}\n" for at, text in enumerate(captions)))
     (folder / "mine.json").write_text('{"notes": "of my own"}')
     (folder / "pairing.txt").write_text("".join(f"{index // 5}\n" for index in range(25)))
     write_phi("cider", captions, np.arange(25) // 5, folder / "cider.npy", captions_file="captions.txt")
@@ -80,6 +92,19 @@ DAMAGED = [
     refused("train bomb.yaml --list", "bomb.yaml", "more than 1,000,000 values"),
     refused("train tag.yaml --list", "tag.yaml", "YAML"),
 ]
+CAPTIONS = [
+    *(right(f"phi cider {name} -o new.npy", "[25 captions, 5 images]", makes=("new.npy", "new.json"))
+      for name in ("token.txt", "results.csv", "coco.json", "wrapped.json")),
+    *(right(f"captions {name} -o new.txt --image-of-caption new.ids", "25 captions of 5 images",
+            makes=("new.txt", "new.ids")) for name in ("token.txt", "results.csv", "coco.json")),
+    *(right(f"evaluate s.npy --captions {name}", "5 images, 25 captions") for name in ("token.txt", "coco.json")),
+    refused("evaluate s.npy --captions coco.json --image-of-caption pairing.txt", "coco.json"),
+    refused("captions coco.json -o new.txt", "--image-of-caption"),
+    *(refused(f"phi cider {name} -o new.npy", name) for name in ("names.txt", "untitled.txt", "other.json")),
+    refused("phi cider pairing.txt -o new.npy", "pairing.txt", "numbers"),
+    refused("captions other.json --column parts.says -o new.txt", "other.json", "5 objects"),
+    refused("captions wrapped.json -o new.txt", "wrapped.json"),
+]  # fmt: skip
 FORMS = ("json", "csv", "markdown", "latex")
 OUTPUTS = [
     *(refused(f"evaluate s.npy --{form} s.npy", f"--{form} would overwrite s.npy, which is read") for form in FORMS),
@@ -104,6 +129,6 @@ OUTPUTS = [
 ]
 
 
-@pytest.mark.parametrize("case", [*NOT_FILES, *DAMAGED, *OUTPUTS], ids=str)
+@pytest.mark.parametrize("case", [*NOT_FILES, *DAMAGED, *CAPTIONS, *OUTPUTS], ids=str)
 def test_files(case, carry_out):
     carry_out(case)

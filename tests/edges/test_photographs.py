@@ -192,7 +192,7 @@ CASES = [
     refused(rows(HEADER + "images/a.jpg,x,test\n"), "'a.jpg'", name="CSV: folder's own name"),
     refused(rows(HEADER + "a.jpg,x,Training\n"), "'training'", "'train'", name="CSV: unknown split"),
     refused(rows(HEADER + "a.jpg,x,train\n", needs=["train", "dev"]), "'dev'", "put some into", name="CSV without dev"),
-    refused(rows("image,caption,split\na.jpg,x,test\n"), "'filename' once", "'filename'", name="CSV: other column"),
+    refused(rows("picture,caption,split\na.jpg,x,test\n"), "'filename' once", "'filename'", name="CSV: other column"),
     refused(rows("a.jpg,x,test\n"), "'filename'", name="CSV without a header"),
     refused(rows(HEADER.encode("utf-16") + b"\n"), "UTF-8", name="CSV in UTF-16"),
     refused(rows(HEADER.encode() + b"a.jpg,\xed\xa0\xbd,test\n"), "line 2", "UTF-8", name="CSV: half of a pair"),
@@ -224,7 +224,7 @@ CASES = [
     refused("captions mine.parquet -o mine.parquet", "mine.parquet"),
     refused("captions mine.parquet -o c.txt --image-of-caption c.txt", "--image-of-caption", "--out"),
     refused("captions nowhere.parquet -o c.txt", "nowhere.parquet"),
-    refused("captions images.zip -o c.txt", "'images.zip'", "nor a corpus (.parquet)"),
+    refused("captions images.zip -o c.txt", "images.zip", "compressed"),
     refused("captions flickr30k -o c.txt --catalogue datasets.yaml", "did you mean 'f30k'?"),
     refused("captions f30k -o c.txt --catalogue datasets.yaml", "1 test images", "1,000"),
     refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -179,6 +180,49 @@ def test_half_a_file_is_refused(kept, kind):
     Path(path).write_bytes(Path(path).read_bytes()[:kept])
     with pytest.raises(InputError, match=path):
         read(path)
+
+
+SHARD = {f"{number}.{kind}": f"caption {number}" for number in range(6) for kind in ("jpg", "txt")}
+
+
+@pytest.mark.parametrize("place", [0, 100, 124, 148, 156, 257])  # of name, mode, size, checksum, type and magic
+@pytest.mark.parametrize("entry", [0, 5, 11])
+def test_a_flipped_bit_in_any_header_of_a_shard_is_refused(place, entry):
+    data = bytearray(Path(shard("a.tar", SHARD)).read_bytes())
+    assert len(read("a.tar")[0]) == 6
+    data[1024 * entry + place] ^= 1
+    Path("a.tar").write_bytes(data)
+    listed = subprocess.run(["tar", "tf", "a.tar"], capture_output=True, check=False)
+    assert listed.returncode != 0  # as GNU tar says
+    with pytest.raises(InputError) as error:
+        read("a.tar")
+    assert str(error.value.where) == "a.tar"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[: 1024 * 12],  # at the end of an entry, without the mark of the end
+        lambda data: data[: 1024 * 5],
+        lambda data: data[: 1024 * 5 + 512],
+        lambda data: data + data,  # of which tar lists the first
+        lambda data: data[: 1024 * 5] + bytes(1024) + data[1024 * 5 :],
+    ],
+)
+def test_a_shard_that_ends_early_is_refused(change):
+    data = Path(shard("a.tar", SHARD)).read_bytes()
+    Path("a.tar").write_bytes(change(data))
+    with pytest.raises(InputError) as error:
+        read("a.tar")
+    assert str(error.value.where) == "a.tar"
+
+
+@pytest.mark.parametrize("options", [["--format=ustar"], ["--format=pax"], ["--format=gnu", "-b", "1"]])
+def test_shards_of_gnu_tar_are_read(options):
+    for name, text in SHARD.items():
+        Path(name).write_text(text)
+    subprocess.run(["tar", *options, "-cf", "a.tar", *SHARD], check=True)
+    assert read("a.tar")[0] == [f"caption {number}" for number in range(6)]
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
     [
         ("captions.txt", b"", "holds no captions"),
         ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
-        ("captions.json", b'{"a": 1}', "must hold one list"),
-        ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
+        ("captions.json", b'{"a": 1}', "no column of captions among a"),
+        ("captions.json", b'["a", 3]', "item 1 is 3"),
         ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),
         ("images.txt", "0\n\u0662\n0\n".encode(), "line 2"),
         ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),

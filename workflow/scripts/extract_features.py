@@ -13,10 +13,11 @@ with log_to(snakemake.log[0]):
     stay_offline()  # a rule that is local to the submitting machine has fetched what is needed
     spec = check(FeatureSpec, snakemake.params.spec, snakemake.wildcards.extracted)
     images = Corpus.read(snakemake.input.corpus).images
+    photographs = Photographs(*snakemake.input.photographs)
     extract_as_configured(
         spec,
-        Photographs(*snakemake.input.photographs),
-        part_of(images, snakemake.params.get("part", 1), spec.parts),
+        photographs,
+        part_of(images, snakemake.params.get("part", 1), spec.parts, photographs),
         Path(snakemake.output.features),
         workers=snakemake.threads,
         weights=next(map(Path, snakemake.input.weights), None),

@@ -18,7 +18,7 @@ from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.metrics import Positives
 from fivesentences.retrieval import Gallery
-from fivesentences.semantics.caption_file import read_captions
+from fivesentences.semantics.caption_file import read_captions, read_texts
 
 COCO_5K = "coco-5k"
 
@@ -152,7 +152,7 @@ def read_list(path: Path | None, wanted: int, what: str, of: str) -> list[str] |
     """
     if path is None:
         return None
-    lines = [line.strip() for line in read_captions(path)]
+    lines = [line.strip() for line in read_texts(path)]
     if len(lines) != wanted:
         raise InputError(f"{path} holds {len(lines)} {what} but there are {wanted} {of}; give one per line.")
     return lines

@@ -46,9 +46,10 @@ def captions(
     their dataset. coco-1k-5fold and coco-1k-first have the 5,000 images of
     coco-5k, which "evaluate" cuts.
 
-    Or it is a table of others, or a folder of its parts: .parquet of Hugging
-    Face's datasets, .tar of WebDataset, .jsonl or .json. Its captions stay in
-    their order; photographs in it are not read.
+    Or it is a file of others, or a folder of its parts: .parquet of Hugging
+    Face's datasets, .tar of WebDataset, Flickr's token files, COCO's or
+    Karpathy's JSON, .jsonl, or a CSV whose first line names its columns. Its
+    captions stay in their order; photographs in it are not read.
 
     Args:
         dataset: flickr8k, f30k, coco-5k, coco-1k-5fold or coco-1k-first; or a corpus, .parquet; or a table.
@@ -102,9 +103,9 @@ def captions(
 def is_table(dataset: str) -> bool:
     """Return True for a file or folder of captions that this program did not write, by its name and schema."""
     path = Path(dataset)
-    if dataset in DATASETS or not (path.is_dir() or path.suffix in SUFFIXES):
+    if dataset in DATASETS or not (path.exists() or path.suffix in SUFFIXES):
         return False
-    if path.is_dir() or path.suffix != ".parquet":
+    if path.suffix != ".parquet" or path.is_dir():
         return True
     try:
         labels = pyarrow.parquet.read_schema(path).metadata or {}
@@ -126,6 +127,6 @@ def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:
         return Corpus.read(dataset).split(split)
     meant = _OTHER_NAMES.get(dataset.lower())
     hint = f"did you mean '{meant}'?" if meant else did_you_mean(dataset, DATASETS)
-    tables = f"table (a folder, {', '.join(SUFFIXES)})"
+    tables = f"table (a folder, {', '.join(SUFFIXES)}, .csv, a token file)"
     what = f"'{dataset}' is neither a dataset ({', '.join(DATASETS)}) nor a corpus (.parquet) nor a {tables}"
     raise InputError(f"{what}{f'; {hint}' if hint else '.'}")

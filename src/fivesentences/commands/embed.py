@@ -66,8 +66,8 @@ def embed(
     left as it is.
 
     Which image a caption belongs to is never guessed: captions come from a
-    corpus or a data set, which name their images, or with --image-names, as
-    "fivesentences captions --image-names" writes them.
+    corpus, a data set, a token file, CSV or JSON, which name their images, or
+    with --image-names, as "fivesentences captions --image-names" writes them.
 
     Models are fetched from where their library finds them, or named as a local
     folder or checkpoint. Nothing that a model brings along is run.
@@ -76,7 +76,8 @@ def embed(
         encoder: open_clip:MODEL/PRETRAINED, transformers:MODEL, or sentence_transformers:MODEL.
         out: Folder for the embeddings and a note of them.
         images: Folder or .zip of photographs; repeat for more.
-        captions: Captions, one per line; or a corpus, .parquet; or a name of "evaluate --dataset".
+        captions: Captions, one per line; or a token file, CSV or JSON that names their images; or a corpus, .parquet;
+            or a name of "evaluate --dataset".
         split: Split of the corpus or data set.
         image_names: File of each image, one per line, in the order of the captions.
         image_of_caption: Index of each caption's image, from 0, one per line.
@@ -108,7 +109,7 @@ def embed(
             raise InputError(f"{captions} says itself which image a caption belongs to; leave {unwanted[0]} out.")
         subject = CaptionedImages.of_corpus(corpus_of(captions, split, downloads), split, captions)
     else:
-        subject = _of_files(captions, image_names, image_of_caption, per_image)
+        subject = _of_files(captions, split, image_names, image_of_caption, per_image)
     photographs = Photographs(*images)
     subject.check(photographs)
     with working(f"load {encoder}"):
@@ -119,11 +120,17 @@ def embed(
 
 
 def _of_files(
-    captions: str, image_names: Path | None, image_of_caption: Path | None, per_image: int | None
+    captions: str, split: str, image_names: Path | None, image_of_caption: Path | None, per_image: int | None
 ) -> CaptionedImages:
     if not Path(captions).exists() and (hint := did_you_mean(captions, DATASETS)):
         raise InputError(f"'{captions}' is neither a file nor a data set; {hint}")
     if image_names is None:
+        if (
+            image_of_caption is None
+            and per_image is None
+            and (found := CaptionedImages.of_table(Path(captions), split))
+        ):
+            return found
         raise InputError(
             "a file of captions does not say which image each belongs to",
             where=captions,

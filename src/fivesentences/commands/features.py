@@ -306,7 +306,7 @@ def _images_of(photographs: Photographs, corpus: Path | None, part: str) -> pd.D
     if not 1 <= number <= parts:
         raise typer.BadParameter(f"it is '{part}'; give I/N with I from 1 to N, such as 2/4.", param_hint="--part")
     if corpus is not None:
-        return part_of(Corpus.read(corpus).images, number, parts)
+        return part_of(Corpus.read(corpus).images, number, parts, photographs)
     names = photographs.names()
     for name in names:  # before pandas, which fails at a name that is not UTF-8
         check_image_id(name, " and ".join(map(str, photographs.paths)))

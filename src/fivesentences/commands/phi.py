@@ -22,7 +22,7 @@ from fivesentences.semantics import (
     write_phi,
     write_top_k,
 )
-from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
+from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples, parse_name
 from fivesentences.semantics.tokenisation import one_word_each
@@ -60,9 +60,9 @@ def phi(
 
     Args:
         name: Such as cider, spice, bleu4, rouge_l, cider-ptb.
-        captions: UTF-8 text, one caption per line; or .json.
+        captions: UTF-8 text, one caption per line; or a file that names images: a token file, CSV, JSON.
         out: The matrix, .npy; with --top-k a folder.
-        per_image: Captions per image, which stand together; default 5.
+        per_image: Captions per image, which stand together; default 5, or what the file says.
         image_of_caption: Index of each caption's image, from 0, one per line.
         tuples: SPICE's tuples of parsed captions, .jsonl.gz; default: parse them for spice.
         top_k: Keep each caption's K best images.
@@ -90,11 +90,13 @@ def phi(
         check_store(name, out, top_k)
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
-    texts = read_captions(captions)
-    if image_of_caption is None:
-        pairing = equal_pairing(captions, len(texts), per_image or 5)
-    else:
-        pairing = read_pairing(image_of_caption, len(texts))
+    table = read_captioned(captions)
+    texts = table.captions
+    given = None if image_of_caption is None else read_pairing(image_of_caption, len(texts))
+    if given is None and per_image is not None:
+        given = equal_pairing(captions, len(texts), per_image)
+    if (pairing := own_pairing(table, captions, given)) is None:
+        pairing = equal_pairing(captions, len(texts), 5)
     if parse_name(name).tokenisation not in (None, "characters") and (note := one_word_each(texts)):
         print(note, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+from fivesentences.console import say_once
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 LARGEST_ENTRY = 2**31  # bytes; the largest entry we know of, Karpathy's COCO file, has 0.15 GB
 SUFFIXES = frozenset(  # of photographs
-    [".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"]
+    [".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"]
 )
+# Of photographs that are not decoded: of telephones and cameras, and drawings.
+UNREAD = frozenset(
+    [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".dng", ".raw", ".cr2", ".cr3", ".nef", ".arw", ".orf",
+     ".rw2", ".raf", ".psd", ".svg", ".eps", ".tga"]
+)  # fmt: skip
+_ALL = SUFFIXES | UNREAD
+# Folders of thumbnails and of deleted files; as are all whose names begin with a dot.
+_HIDDEN = frozenset(["@eadir", "#recycle", "#snapshot", "$recycle.bin", "lost+found", "system volume information"])
+_UTF8_NAMES, _UNICODE_PATH = 0x800, 0x7075  # a flag and an extra field of zip archives
 
 
 def open_zip(path: Path | str) -> zipfile.ZipFile:
@@ -30,7 +42,8 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
         what = f"this is not a complete zip archive ({str(error).rstrip('.')})"
-        raise InputError(what, where=path, cure="delete it and fetch it again") from None
+        raise InputError(what, where=path, cure="fetch it or pack it again") from None
+    _name_in_utf8(archive)
     for name in archive.namelist():
         pure = PurePosixPath(name.replace("\\", "/"))
         if pure.is_absolute() or ".." in pure.parts or ":" in "".join(pure.parts[:1])[1:2]:
@@ -50,36 +63,136 @@ def entries(archive: zipfile.ZipFile, filename: str | None = None) -> list[str]:
     return [name for name in files if filename is None or PurePosixPath(name).name == filename]
 
 
+def _name_in_utf8(archive: zipfile.ZipFile) -> None:
+    """Correct names that a program wrote in UTF-8 without saying so, which Python reads as code page 437."""
+    unknown = []
+    for info in archive.infolist():
+        if info.flag_bits & _UTF8_NAMES or info.filename.isascii():
+            continue
+        try:
+            name = (_unicode_path(info.extra) or info.orig_filename.encode("cp437")).decode("utf-8")
+        except UnicodeError:
+            unknown.append(info.filename)
+            continue
+        if name not in archive.NameToInfo:
+            archive.NameToInfo[name] = archive.NameToInfo.pop(info.filename)
+            info.filename = name
+    if unknown:
+        say_once(
+            f"{archive.filename}: {len(unknown):,} names do not say their code page and are read as 437, such as "
+            f"'{unknown[0]}'; if they are wrong, pack the archive again with names in UTF-8."
+        )
+
+
+def _unicode_path(extra: bytes) -> bytes | None:
+    while len(extra) >= 4:
+        kind, length = struct.unpack("<HH", extra[:4])
+        if kind == _UNICODE_PATH and length > 5:
+            return extra[9 : 4 + length]  # behind a version and a checksum
+        extra = extra[4 + length :]
+    return None
+
+
 def is_litter(name: str) -> bool:
-    """Return True for files of the operating system, which do not belong to the data."""
-    parts = PurePosixPath(name).parts
-    return "__MACOSX" in parts or bool(parts and (parts[-1].startswith("._") or parts[-1] == ".DS_Store"))
+    """Return True for what does not belong to the data: files of the operating system, thumbnails, deleted files."""
+    return any(_is_hidden(part) for part in PurePosixPath(name).parts)
 
 
-def photographs_in(place: Path | zipfile.ZipFile) -> list[str]:
-    """List the photographs in a folder and those below it, sorted, or in an archive, in its order.
+def _is_hidden(part: str) -> bool:
+    return part == "__MACOSX" or part.startswith(".") or part.casefold() in _HIDDEN
+
+
+def photographs_in(place: Path | zipfile.ZipFile, note: bool = True) -> list[str]:
+    """List the photographs in a folder and those below it, also behind links, sorted, or in an archive, in its order.
+
+    Left out are photographs of kinds that are not decoded, those in folders of thumbnails and deleted files, and links
+    that lead nowhere.
+
+    Args:
+        place: The folder or archive.
+        note: Whether a sentence on standard error, once, counts those that are left out.
 
     Raises:
-        InputError: If there are none.
+        InputError: If there are none, or a folder cannot be read.
     """
+    left: dict[str, list[str]] = {}
     if isinstance(place, Path):
-        names = sorted(_photographs_below(place))
+        where, names = str(place), sorted(_photographs_below(place, "", (), left))
     else:
-        names = [name for name in entries(place) if PurePosixPath(name).suffix.lower() in SUFFIXES]
+        where = str(place.filename)
+        names = [name for name in place.namelist() if not name.endswith("/") and _is_photograph(name, left)]
+    counts = [f"{len(found):,} {what} (such as {min(found)})" for what, found in sorted(left.items())]
     if not names:
-        where = place if isinstance(place, Path) else place.filename
-        raise InputError(f"{where} contains no photographs (files such as .jpg or .png).")
+        others = f"; there are {', '.join(counts)}" if counts else ""
+        raise InputError(f"{where} contains no photographs (files such as .jpg or .png){others}.")
+    if counts and note:
+        cure = (
+            "; photographs of these kinds are read once they are saved as JPEG or PNG" if UNREAD & left.keys() else ""
+        )
+        say_once(f"{where}: left out are {', '.join(counts)}{cure}.")
     return names
 
 
-def _photographs_below(folder: Path) -> Iterator[str]:
+def _is_photograph(name: str, left: dict[str, list[str]]) -> bool:
+    """Return whether a name is that of a photograph to read; photographs to leave out are added to ``left``."""
+    suffix, parts = PurePosixPath(name).suffix.lower(), PurePosixPath(name).parts
+    if suffix not in _ALL or "__MACOSX" in parts or parts[-1].startswith("._"):
+        return False
+    if hidden := next(filter(_is_hidden, parts), None):
+        left.setdefault(f"in {hidden}" if hidden != parts[-1] else "hidden", []).append(name)
+    elif suffix in UNREAD:
+        left.setdefault(suffix, []).append(name)
+    else:
+        return True
+    return False
+
+
+def _photographs_below(
+    folder: Path, within: str, above: tuple[tuple[int, int], ...], left: dict[str, list[str]]
+) -> Iterator[str]:
     """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
+    try:
+        above = (*above, _identity(folder))
+        with os.scandir(folder) as found:
+            for entry in found:
+                inside, below = f"{within}{entry.name}", Path(entry.path)
+                if _leads_to(entry.is_dir):
+                    if entry.is_symlink() and _identity(below) in above:
+                        left.setdefault("links to a folder that they are in", []).append(inside)
+                    elif _is_hidden(entry.name):
+                        _count_hidden(below, inside, left)
+                    else:
+                        yield from _photographs_below(below, f"{inside}/", above, left)
+                elif _is_photograph(inside, left):
+                    if _leads_to(entry.is_file):
+                        yield inside
+                    else:
+                        left.setdefault("links that lead nowhere, or devices", []).append(inside)
+    except OSError as error:
+        what = f"it cannot be read ({error.strerror or error})"
+        raise InputError(what, where=error.filename or folder, cure="make it readable, or move it elsewhere") from None
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
+
+
+def _leads_to(kind: Callable[[], bool]) -> bool:
+    """Return whether an entry is of a kind; False for links in a circle."""
+    try:
+        return kind()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False
+        raise
+
+
+def _count_hidden(folder: Path, inside: str, left: dict[str, list[str]]) -> None:
+    """Add the photographs of a folder that is left out to ``left``, as far as they can be seen."""
     for above, _, names in os.walk(folder):
-        within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
         for name in names:
-            inside = f"{within}{name}"
-            if Path(name).suffix.lower() in SUFFIXES and not is_litter(inside) and Path(above, name).is_file():
-                yield inside
+            _is_photograph(f"{inside}{above[len(str(folder)) :]}/{name}", left)
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -> bytes:

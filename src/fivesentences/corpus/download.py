@@ -4,7 +4,8 @@ A file from a mirror is checked against the mirror's ``SHA256SUMS``, a download 
 ``config/datasets.yaml``. If the checksum is not known, that of the first copy is written to ``<file>.sha256`` beside
 the data, and later copies from the same source are checked against it. A mirror that has a ``SHA256SUMS`` must list the
 file; a mirror without one is treated like a host. A file that a person put in place is accepted as it is, and its
-checksum is recorded.
+checksum is recorded. What has no known checksum must at least be of the kind that its name says: a web page in place of
+an archive (a login, an error with status 200) would otherwise be taken for the file from then on.
 """
 
 from __future__ import annotations
@@ -34,6 +35,17 @@ SECONDS_BETWEEN_ATTEMPTS = 2.0
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
 CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
 MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
+# How files begin, by suffix; and how web pages, errors of hosts and pointers of git-lfs begin, which are none of them.
+_ZIP, _JSON = (b"PK\x03\x04", b"PK\x05\x06"), (b"{", b"[")
+_BEGINNINGS: dict[str, tuple[bytes, ...]] = {
+    ".zip": _ZIP, ".npz": _ZIP, ".jar": _ZIP, ".parquet": (b"PAR1",), ".gz": (b"\x1f\x8b",), ".npy": (b"\x93NUMPY",),
+    ".json": _JSON, ".jsonl": _JSON, ".h5": (b"\x89HDF",), ".hdf5": (b"\x89HDF",), ".pth": (*_ZIP, b"\x80"),
+    ".pt": (*_ZIP, b"\x80"), ".mat": (b"MATLAB", b"\x89HDF"), ".jpg": (b"\xff\xd8",), ".png": (b"\x89PNG",),
+}  # fmt: skip
+_OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a web page"), (b"<script", "a web page"),
+           (b"<!--", "a web page"), (b"<?xml", "XML"), (b"<error", "XML"), (b"<", "markup"),
+           (b"version https://git-lfs", "a pointer of git-lfs"), (b'{"error', "an error"), (b'{"message', "an error"),
+           (b'{"detail', "an error"), (b"{", "JSON"))  # fmt: skip
 INTERRUPTED = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 
 
@@ -79,6 +91,8 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         listed = _listed(mirror, item)
         with replacing(target) as temporary, working(f"copy {item.path}"):
             shutil.copyfile(copy, temporary)
+            if listed is None and item.sha256 is None:
+                check_kind(temporary, item.path, copy, "put the right file into the mirror")
             _check_new(item, target, sha256_of(temporary), MIRROR, listed)
     elif item.url is None:
         todo = item.fetch_by_hand or "a program cannot download it."
@@ -138,10 +152,44 @@ def _compare(what: Path, actual: str, expected: str, listed: str, cure: str) -> 
         raise InputError(problem, where=what, cure=cure)
 
 
+def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
+    """Check that a file may be of the kind that its name says.
+
+    Args:
+        file: The file.
+        name: Its name, by whose suffix it is judged; with another suffix, all but markup, errors and pointers fits.
+        where: What the error is about.
+        cure: Advice.
+
+    Raises:
+        InputError: If it is empty, or is something else.
+    """
+    with file.open("rb") as opened:
+        raw = opened.read(1024)
+    begins, suffix = raw.removeprefix(b"\xef\xbb\xbf").lstrip().lower(), PurePosixPath(name).suffix.lower()
+    begins = begins.replace(b'{ "', b'{"').replace(b'{\n  "', b'{"')
+    found = next((what for begin, what in _OTHERS if begins.startswith(begin)), None if raw else "empty")
+    expected = _BEGINNINGS.get(suffix)
+    if expected is not None and found in (None, "JSON"):
+        fits = raw.startswith(expected) or (expected is _JSON and begins.startswith(expected))
+        found = None if fits else found or "something else"
+    elif found == "JSON" and suffix not in (".txt", ".csv", ".tsv", ".list"):
+        found = None
+    if found is not None and (found == "empty" or suffix not in (".xml", ".html", ".svg")):
+        raise InputError(f"this is {found}, and not {suffix or 'what its name says'}", where=where, cure=cure)
+
+
 def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
     """Check the file that is in place against its record, the catalogue and the mirror."""
-    actual, record, cure = sha256_of(target), _recorded(target), "delete the file and run again"
+    actual, record = sha256_of(target), _recorded(target)
+    name = _record_of(target).name
+    is_ours = record is not None and record[1] != PERSON and not target.is_symlink()
+    cure = "delete the file and run again" if is_ours else "put the right file in its place"
+    if item.sha256 is None and item.md5 is None:
+        check_kind(target, item.path, target, f"delete it and {name}, and run again" if is_ours else cure)
     if record is not None:
+        if record[1] == PERSON:
+            cure = f"put the file back, or if it was replaced on purpose, leave {name} out"
         _compare(target, actual, record[0], _record_of(target).name, cure)
         if item.sha256 is not None and record[1] != MIRROR:
             _compare(target, actual, item.sha256, "the catalogue", cure)
@@ -171,11 +219,14 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, list
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
     part = receive(url, target, item.size)
     try:
+        if (actual := sha256_of(part)) != item.sha256:
+            cure = "nothing was kept; open the address in a browser (a network may ask for a login), and run again"
+            check_kind(part, item.path, url, cure)
         if item.size not in (None, size := part.stat().st_size):
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
         if item.sha256 is None and item.md5 not in (None, md5 := md5_of(part)):
             raise InputError(f"{url}: its MD5 is {md5} but the catalogue says {item.md5}; nothing was kept.")
-        _check_new(item, target, sha256_of(part), HOST)
+        _check_new(item, target, actual, HOST)
     except InputError:
         part.unlink()  # if it were kept, the next call would consider it complete and fail again
         raise

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 from fivesentences.config.types import Split
+from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
+from fivesentences.corpus.photograph_digests import note_shared
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of, split_named
 from fivesentences.errors import InputError, did_you_mean
 
 NEEDED = ("filename", "caption", "split")
 SPLITS = get_args(Split)
+_OTHERS = {"filename": IMAGES, "caption": COLUMNS}
 
 
 def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) -> Corpus:
-    """Read a CSV with a header and one row per caption.
+    """Read a CSV with a header and one row per caption, or JSON such as Karpathy's.
 
     The columns are ``filename``, ``caption``, ``split`` and optionally ``category``, in any order; others are ignored,
-    and so are empty rows. The separator is a comma, a semicolon or a tab, as spreadsheets of several languages write
-    them; names of columns and splits may be capitalised. An image may have any number of captions, and its rows need
-    not be adjacent: images are in the order of their first rows, captions of an image in the order of theirs. The
+    and so are empty rows. Usual names in place of the first two (``image``, ``raw``) are known, and a caption may be a
+    list of captions, written as text. The separator is one of ``SEPARATORS``, as spreadsheets of several languages
+    write them; names of columns and splits may be capitalised. An image may have any number of captions, and its rows
+    need not be adjacent: images are in the order of their first rows, captions of an image in the order of theirs. The
     split ``val`` becomes ``dev``. The id of an image is its filename.
+
+    A note says if the same photograph is in several splits.
 
     Args:
         photographs: Folder or zip archive of the photographs.
-        captions_csv: The CSV.
+        captions_csv: The CSV, ``.json`` or ``.jsonl``.
         name: Name of the corpus.
 
     Raises:
@@ -35,7 +42,7 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
     """
     path, archive = Path(captions_csv), Photographs(photographs)
     images: dict[str, list[CaptionRow]] = {}
-    for where, values in csv_rows(path, NEEDED, ("category",), separators=",;\t"):
+    for where, values in _rows(path):
         filename, split = values["filename"].strip(), split_named(values["split"].casefold())
         if not filename or not split:
             raise InputError(f"{where}: {'split' if filename else 'filename'} is empty.")
@@ -47,12 +54,28 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
                 raise InputError(archive.problem(filename, f" in {archive.paths[0]}"), where=where)
             check_image_id(filename, where)
         rows = images.setdefault(filename, [])
-        caption = caption_at(values["caption"], f"{where}: the caption of '{filename}'")
-        category = values.get("category", "").strip() or None
-        rows.append(CaptionRow(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
-        if (first := rows[0][4:]) != (split, category):
+        category = (values.get("category") or "").strip() or None
+        for text in unpacked(values["caption"], where):
+            caption = caption_at(str(text), f"{where}: the caption of '{filename}'")
+            rows.append(CaptionRow(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
+        if rows and (first := rows[0][4:]) != (split, category):
             what = f"'{filename}' is in {split}, {category}, but in {first[0]}, {first[1]} in an earlier row"
             raise InputError(what, where=where, cure="use one split and one category")
+    if empty := [name for name, rows in images.items() if not rows]:
+        raise InputError(f"'{empty[0]}' has no caption; every image needs one.", where=path)
     if not images:
         raise InputError(f"{path} has a header but no captions.")
+    note_shared(archive, list(images), [rows[0].split for rows in images.values()])
     return corpus_of(name, [row for rows in images.values() for row in rows])
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    if path.suffix not in (".json", ".jsonl"):
+        yield from csv_rows(path, NEEDED, ("category",), _OTHERS)
+        return
+    rows = text_rows(path)
+    for where, row in iter([(str(path), {})]) if isinstance(rows, list) else rows:
+        row = {name: next((row[one] for one in (name, *_OTHERS.get(name, ())) if one in row), None) for name in NEEDED}
+        if lacking := [name for name, value in row.items() if not isinstance(value, str)]:
+            raise InputError(f"it says no {lacking[0]} of an image", where=where, cure=f"give {', '.join(NEEDED)}")
+        yield where, row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -47,21 +48,30 @@ def load_karpathy(
             an image has more or fewer sentences than ``sentids``, or ``captions_per_image`` is below 1.
     """
     data, where = _find(Path(path), name, member)
-    content = parse_json(data, where, "fetch it again")
-    images = content.get("images") if isinstance(content, dict) else None
-    if not isinstance(images, list):
-        raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
     rows, last, seen = list[CaptionRow](), list[CaptionRow](), set[str]()
-    for number, image in enumerate(images):
-        of_image = _rows_of_image(image, f"{where}: images[{number}]")
+    of_images = rows_of_images(parse_json(data, where, "fetch it again"), where)
+    for number, (is_last, of_image) in enumerate(of_images):
         if of_image[0].image_id in seen:
             what = f"images[{number}] has the id '{of_image[0].image_id[:80]}', which an earlier one has too"
             raise InputError(what, where=where, cure="give each image once")
         seen.add(of_image[0].image_id)
-        is_last = order == "released" and image["split"].strip() == LAST_WHEN_RELEASED
-        (last if is_last else rows).extend(of_image)
+        (last if order == "released" and is_last else rows).extend(of_image)
     corpus = take_captions(corpus_of(name, rows + last), captions_per_image)
     return replace(corpus, read_as={"order": order, "captions_per_image": captions_per_image or "all"})
+
+
+def rows_of_images(content: Any, where: str) -> Iterator[tuple[bool, list[CaptionRow]]]:
+    """Yield the captions of each image of a parsed JSON, and whether the image is of ``restval``.
+
+    Raises:
+        InputError: If it is not in Karpathy's schema.
+    """
+    images = content.get("images") if isinstance(content, dict) else None
+    if not isinstance(images, list):
+        raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
+    for number, image in enumerate(images):
+        of_image = _rows_of_image(image, f"{where}: images[{number}]")
+        yield image["split"].strip() == LAST_WHEN_RELEASED, of_image
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from PIL import Image
 
-from fivesentences.corpus.archives import SUFFIXES, open_zip, photographs_in, read_entry
+from fivesentences.corpus.archives import SUFFIXES, UNREAD, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
@@ -37,7 +37,7 @@ class Photographs:
 
     def __init__(self, path: Path | str, *more: Path | str):
         self.__setstate__({"paths": (Path(path), *(Path(other) for other in more))})
-        self._look()  # fail now if a path is wrong, not in a worker an hour later
+        self._look(note=True)  # fail now if a path is wrong, not in a worker an hour later
 
     def __getstate__(self) -> dict[str, Any]:
         return {"paths": self.paths}
@@ -147,6 +147,8 @@ class Photographs:
             hint = f"did you mean '{self._by_basename[wanted][0]}'?"
         elif close:
             hint = similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?"
+        elif PurePosixPath(wanted).suffix.lower() in UNREAD:
+            hint = "photographs of its kind are not decoded: save it as JPEG or PNG."
         else:
             hint = "add it, or remove its captions."
         return f"there is no photograph '{filename}'{place}; {hint}"
@@ -163,9 +165,12 @@ class Photographs:
             return [filename]
         wanted = PurePosixPath(filename).parts
         some = self._by_basename.get(wanted[-1] if wanted else "", [])
-        return [name for name in some if PurePosixPath(name).parts[-len(wanted) :] == wanted]
+        found = [name for name in some if PurePosixPath(name).parts[-len(wanted) :] == wanted]
+        if len(found) > 1:  # by links, one photograph may have several names
+            found = list({os.path.realpath(Path(*self._places[name])): name for name in reversed(found)}.values())[::-1]
+        return found
 
-    def _look(self) -> dict[str, tuple[Path, str]]:
+    def _look(self, note: bool = False) -> dict[str, tuple[Path, str]]:
         """Return the place of each photograph; a new process looks for itself."""
         with self._lock:
             if self._process != os.getpid():
@@ -173,7 +178,7 @@ class Photographs:
                 for path in self.paths:
                     if not path.is_dir():
                         self._archives[path] = open_zip(path)
-                    for name in photographs_in(self._archives.get(path, path)):
+                    for name in photographs_in(self._archives.get(path, path), note):
                         self._places.setdefault(name, (path, name))
                 for name in self._places:
                     self._by_basename.setdefault(PurePosixPath(name).name, []).append(name)

@@ -102,7 +102,7 @@ def embed(
         if there.note["identity"] == identity:
             return there
         what = f"it holds embeddings of something else ({there.note['model']}, {there.subject}), or made otherwise"
-        raise InputError(what, where=out, cure="name another folder, or remove it")
+        raise InputError(what, where=out, cure="name another folder")
     if out.exists() and not out.is_dir():
         raise InputError("it is a file; embeddings are written into a folder.", where=out)
     out.mkdir(parents=True, exist_ok=True)

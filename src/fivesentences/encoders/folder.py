@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from fivesentences.arrays import read_npy
 from fivesentences.documents import check_file, read_formatted
 from fivesentences.errors import InputError
-from fivesentences.semantics.caption_file import read_captions
+from fivesentences.semantics.caption_file import read_texts
 from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.storage import inside, sha256_of
 
@@ -97,7 +97,7 @@ class EmbeddingFolder:
 
     @property
     def captions(self) -> Path:
-        """The captions, as ``read_captions`` reads them."""
+        """The captions, one per line."""
         return inside(self.path, self.note["texts"])
 
     @property
@@ -107,7 +107,7 @@ class EmbeddingFolder:
 
     def texts(self) -> list[str]:
         """Read the captions, without the prompt."""
-        return read_captions(self.captions)
+        return read_texts(self.captions)
 
     @property
     def subject(self) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
+from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing, read_texts
 from fivesentences.semantics.validation import checked_pairing
 
 
@@ -44,13 +44,25 @@ class CaptionedImages:
         return cls(ids, names, corpus.captions, corpus.image_of_caption, file, corpus.name, split)
 
     @classmethod
+    def of_table(cls, captions: Path, split: str) -> CaptionedImages | None:
+        """Captions and names of images from a file that names both; None if it has captions alone.
+
+        Raises:
+            InputError: As ``read_captioned``.
+        """
+        table = read_captioned(captions, split)
+        if not table.is_named:
+            return None
+        return cls(table.images, table.images, table.captions, table.image_of_caption, captions.name, None, table.split)
+
+    @classmethod
     def of_files(
         cls, captions: Path, image_names: Path, image_of_caption: Path | None, per_image: int | None
     ) -> CaptionedImages:
         """Captions and names of images from files, one per line.
 
         Args:
-            captions: File of the captions, see ``read_captions``.
+            captions: File of the captions, see ``read_captions``; if it says whose they are, the rest must agree.
             image_names: File of each image's name, in the order of the captions.
             image_of_caption: File with the index of each caption's image, from 0.
             per_image: Captions per image, which are adjacent; default as many as there are for each image.
@@ -58,7 +70,8 @@ class CaptionedImages:
         Raises:
             InputError: If a file is missing or damaged, an image is named twice, or the numbers do not fit.
         """
-        texts, names = read_captions(captions), read_captions(image_names)
+        table, names = read_captioned(captions), read_texts(image_names)
+        texts = table.captions
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise InputError(f"the image '{twice[0]}' is given twice; every image is embedded once.", where=image_names)
         if image_of_caption is not None:
@@ -71,7 +84,12 @@ class CaptionedImages:
             )
         else:
             pairing = equal_pairing(captions, len(texts), per_image or len(texts) // len(names))
-        return cls(names, names, texts, checked_pairing(pairing, len(texts), len(names)), captions.name)
+        pairing = checked_pairing(pairing, len(texts), len(names))
+        if table.is_named and [names[one] for one in pairing] != [table.images[one] for one in table.image_of_caption]:
+            what = f"it names the images of its captions, and {image_names} names others"
+            raise InputError(what, where=captions, cure="leave one of them out")
+        own_pairing(table, captions, pairing)
+        return cls(names, names, texts, pairing, captions.name)
 
     def check(self, photographs: Photographs) -> None:
         """Check that every image is there, before anything costly is done.

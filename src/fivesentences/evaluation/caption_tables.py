@@ -1,11 +1,12 @@
-"""Captions from the files in which data sets are shared: parquet tables, WebDataset shards, JSON lines."""
+"""Captions from the files in which data sets are shared: parquet, WebDataset shards, text tables, JSON."""
 
 from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,19 +14,19 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
+from fivesentences.corpus.caption_rows import COLUMNS, IDS, IMAGES, Rows, caption_columns, is_name, text_rows, unpacked
 from fivesentences.corpus.parquet import read_parquet
 from fivesentences.corpus.table import caption_at, split_named
-from fivesentences.documents import check_file, lines_of, parse_json, read_json, read_lines, text_of
+from fivesentences.documents import check_file, lines_of, parse_json, text_of
 from fivesentences.errors import Cure, InputError, reason_of
 
-SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")
-COLUMNS = ("txt", "caption", "captions", "sentences", "sentence", "text")  # of captions, the first that there is
-IMAGES = ("filename", "file_name", "image_id", "img_id", "imgid", "cocoid", "image/key", "image")  # likewise
+SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
 _AGAIN = "fetch it again"
-Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row is, and its fields
+_ID = re.compile(r"[0-9]+(\.[0-9]+)?|\S*[#:][0-9]+")  # such as CxC's COCO_val2014:sentid:732091
 
 
 @dataclass(frozen=True)
@@ -37,74 +38,97 @@ class CaptionTable:
         image_of_caption: ``[captions]`` index of each caption's image, counted in the order in which images appear.
         images: ``[images]`` the file or id of each; its number, from 0, if the file names none.
         split: The split that was chosen by a column or by names of files; None if the file knows none.
+        ids: ``[images]`` the id of each, its name if the file has no other; results of captioning name images by it.
+        is_paired: Whether the file says whose a caption is; if not, every row counts as an image.
+        is_named: Whether the file names images; if not, ``images`` are numbers.
     """
 
     captions: list[str]
     image_of_caption: NDArray[np.int64]
     images: list[str]
     split: str | None = None
+    ids: list[str] = field(default_factory=list)
+    is_paired: bool = True
+    is_named: bool = True
 
 
 def read_caption_table(
-    path: Path | str, columns: Sequence[str] = (), image_column: str | None = None, split: str = "test"
+    path: Path | str, columns: Sequence[str] = (), image_column: str | None = None, split: str | None = "test"
 ) -> CaptionTable:
-    """Read the captions of a table with a row per image or per caption; photographs in it are not read.
+    """Read captions with their images from files that others wrote; photographs in them are not read.
 
     - ``.parquet``, as Hugging Face's datasets have it;
     - ``.tar``, a WebDataset shard (as for CLIP_benchmark): a row is ``KEY.txt``, whose lines are captions in the column
       ``txt``, and the fields of ``KEY.json``. It is read in place, nothing is extracted;
-    - ``.jsonl``, a JSON object per line (XM3600); ``.json``, one object (DCI) or a list of them;
-    - a folder of files of one of these kinds, in the order of their numbers. Where their names begin with a split,
+    - text: token files, CSV, JSON and JSON lines, see ``caption_rows.text_rows`` and ``json_rows``;
+    - a folder of files of one of ``SUFFIXES``, in the order of their numbers. Where their names begin with a split,
       such as ``test-00000-of-00002.parquet``, those of the split are read.
 
-    Rows with the same image belong together. If there is a column ``split``, its rows of the split are read.
+    Rows with the same image belong together. If there is a column ``split``, its rows of the split are read. A list of
+    captions may be written as text.
 
     Args:
         path: The file or folder.
         columns: Columns with a caption or a list of captions; ``sentences.raw`` is the field ``raw`` of the column
-            ``sentences``. Default the first of ``COLUMNS`` that the first row has.
+            ``sentences``. Default the first of ``COLUMNS`` that the first row has, or all that are numbered.
         image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard its name
             and that of the photograph; without any of them, every row is an image.
-        split: ``train``, ``dev`` or ``test``.
+        split: ``train``, ``dev`` or ``test``; None: test, or else the only one that there is; a note counts the others.
 
     Raises:
         InputError: If a file is missing, damaged or too large, an entry of a shard would leave its folder, a column or
-            the split is missing, a row has no caption, or a caption is blank or not text.
+            the split is missing, a row has no caption, or a caption is blank, not text, or the name of an image.
     """
     path = Path(path)
-    files, found_split = _files_of(path, split)
+    files, found_split = _files_of(path, split or "test")
     asked = [*columns, *([] if image_column is None else [image_column])]
-    captions, owners = list[str](), list[int]()
+    captions, owners, ids = list[str](), list[int](), dict[str, str]()
     places: dict[str, int] = {}
-    splits: set[str] = set()
+    others = Counter[str]()
     for where, row in (row for file in files for row in _rows_of(file, asked)):
         if not isinstance(row, dict):
             raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
+        for image in row.pop("__order__", ()):
+            places.setdefault(image, len(places))
         if not columns:
-            columns = _usual(COLUMNS, row) or _missing(where, row, "of captions")
+            columns = caption_columns(list(row)) or _missing(where, row, "of captions")
         if image_column is None:
             image_column = (_usual(("__key__", *IMAGES), row) or [""])[0]
+        texts = [text for column in columns for text in _values(row, column, where, (str,))]
         if isinstance(named := row.get("split"), str):
-            found_split = split
-            splits.add(split_named(named))
-            if split_named(named) != split:
+            found_split = split or "test"
+            if split_named(named) != found_split:
+                others[split_named(named)] += len(texts)
                 continue
         image = str(len(places))
         if image_column:
-            ids = _values(row, image_column, where, (str, int))
-            if len(ids) != 1:
-                raise InputError(f"'{image_column}' holds {len(ids)} names; an image has one.", where=where)
-            image = str(ids[0])
-        texts = [text for column in columns for text in _values(row, column, where, (str,))]
+            names = _values(row, image_column, where, (str, int))
+            if len(names) != 1:
+                raise InputError(f"'{image_column}' holds {len(names)} names; an image has one.", where=where)
+            image = str(names[0]).strip()
         if not texts:
             raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
         owner = places.setdefault(image, len(places))
-        captions += [caption_at(text, f"{where}, caption {number}") for number, text in enumerate(texts, 1)]
+        ids.setdefault(image, next((str(row[name]).strip() for name in IDS if row.get(name) is not None), image))
+        for number, text in enumerate(texts, 1):
+            captions.append(caption_at(text, place := f"{where}, caption {number}"))
+            if is_name(captions[-1]):
+                raise InputError(f"it is '{captions[-1][:60]}', the name of an image; name other columns.", where=place)
         owners += [owner] * len(texts)
+    if not captions and split is None and len(others) == 1:
+        return read_caption_table(path, columns, image_column, *others)
+    known = ", ".join(f"{name} ({count:,} captions)" for name, count in sorted(others.items()))
     if not captions:
-        known = f"; it has {', '.join(sorted(splits))}" if splits else ""
-        raise InputError(f"it holds no captions{f' of {split}' if splits else ''}{known}.", where=path)
-    return CaptionTable(captions, np.array(owners, dtype=np.int64), list(places), found_split)
+        of = f" of {split or 'test'}" if others else ""
+        raise InputError(f"it holds no captions{of}{f'; it has {known}' if known else ''}.", where=path)
+    if all(map(_ID.fullmatch, captions)):
+        what = f"its column '{columns[0]}' holds ids or numbers, such as {captions[0][:40]!r}"
+        raise InputError(what, where=path, cure="give the file of the captions")
+    if split is None and others:
+        say_once(f"{path}: {len(captions):,} captions of {found_split} are read; left out are {known}.")
+    owner_of, is_named = np.array(owners, dtype=np.int64), bool(image_column)
+    is_paired, id_of = is_named or len(places) < len(captions), [ids[image] for image in places]
+    return CaptionTable(captions, owner_of, list(places), found_split, id_of, is_paired, is_named)
 
 
 def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
@@ -129,14 +153,11 @@ def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
         yield from _parquet_rows(path, asked)
     elif path.suffix == ".tar":
         yield from _samples(path)
-    elif path.suffix == ".jsonl":
-        for number, line in enumerate(read_lines(path), 1):
-            if line.strip():
-                yield f"{path}, line {number}", parse_json(line, f"{path}, line {number}")
-    else:
-        content = read_json(path)
-        for number, row in enumerate(content if isinstance(content, list) else [content]):
-            yield f"{path}, item {number}", row
+    elif not isinstance(rows := text_rows(path), list):
+        yield from rows
+    elif rows:
+        cure = "name a file with a column of images; --image-of-caption FILE is how captions alone are paired"
+        raise InputError("it holds captions alone, which name no images", where=path, cure=cure)
 
 
 def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
@@ -188,6 +209,7 @@ def _samples(path: Path) -> Rows:
                     row["txt"] = lines_of(text_of(data, where).strip())
                 elif isinstance(fields := parse_json(data, where), dict):
                     row = {**fields, **row}
+            _check_end(path, archive.offset)
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -196,13 +218,30 @@ def _samples(path: Path) -> Rows:
         yield f"{path}, {key}", row
 
 
+def _check_end(path: Path, end: int) -> None:
+    """Check that a shard has nothing behind its last entry: ``tarfile`` ends in silence at a damaged header.
+
+    Raises:
+        InputError: If something follows, or there is no mark of the end.
+    """
+    with path.open("rb") as file:
+        file.seek(end)
+        mark = file.read(tarfile.BLOCKSIZE)
+        rest = iter(lambda: file.read(1 << 20), b"")
+        if mark != bytes(tarfile.BLOCKSIZE) or any(block.strip(b"\0") for block in rest):
+            what = (
+                f"byte {end:,} of {path.stat().st_size:,} is neither an entry nor the end: it is damaged, cut or joined"
+            )
+            raise InputError(what, where=path, cure=_AGAIN)
+
+
 def _usual(names: Sequence[str], row: dict[str, Any]) -> list[str]:
     return [name for name in names if name in row][:1]
 
 
 def _missing(where: Path | str, row: dict[str, Any], of: str) -> list[str]:
     known = ", ".join(name[:40] for name in list(row)[:20])
-    cure = Cure("pass columns or image_column", "name it by --column or --image-column")
+    cure = Cure("pass columns or image_column", "name it by --column or --image-column of fivesentences captions")
     raise InputError(f"there is no column {of} among {known or 'none'}", where=where, cure=cure)
 
 
@@ -213,6 +252,8 @@ def _values(row: dict[str, Any], column: str, where: str, kinds: tuple[type, ...
         _missing(where, row, f"'{column}'")
     values = row[first] if isinstance(row[first], list) else [row[first]]
     found: list[Any] = []
+    if str in kinds and int not in kinds:
+        values = [item for value in values for item in (unpacked(value, where) if isinstance(value, str) else [value])]
     for value in values:
         if isinstance(value, dict) and rest:
             found += _values(value, rest, where, kinds)

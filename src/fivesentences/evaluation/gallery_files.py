@@ -15,7 +15,7 @@ from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
-from fivesentences.semantics.caption_file import read_captions, read_pairing
+from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
@@ -40,10 +40,11 @@ def read_gallery(
             rows may be repeated once per caption, as the loaders of SCAN and its successors do.
         text: ``[captions, dim]`` embeddings of the captions; their cosines with the images are the similarity.
         transposed: True if the rows of the similarity are captions.
-        image_of_caption: File with the image index of each caption; default equal, image-major blocks.
+        image_of_caption: File with the image index of each caption; default what the file of the captions says, or else
+            equal, image-major blocks.
         protocol: Protocol whose size the similarity must have.
         phis: Files of phi, see ``with_phi_files``.
-        captions: File of the captions, to be compared with the notes beside the phi matrices.
+        captions: File of the captions; if it says whose they are, that is checked or taken.
         more_rows: True if phi may have more captions, see ``Gallery.with_phis``; the larger split is that of the
             protocol.
 
@@ -54,11 +55,11 @@ def read_gallery(
         InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
             named.
     """
-    pairing = None
-    if image_of_caption is not None:
-        # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
-        n_captions = max(read_matrix(similarity).shape) if text is None else len(read_matrix(text))
-        pairing = read_pairing(image_of_caption, n_captions)
+    # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
+    n_captions = max(read_matrix(similarity).shape) if text is None else len(read_matrix(text))
+    pairing = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
+    if captions is not None and len((table := read_captioned(captions)).captions) == n_captions:
+        pairing = own_pairing(table, captions, pairing)
     matrix, notes = read_scores(similarity, text, transposed=transposed, image_of_caption=pairing)
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:

@@ -17,6 +17,7 @@ from fivesentences.config.features import REGIONS, RULES, FeatureSpec
 from fivesentences.config.types import Crops, Layout, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
+from fivesentences.corpus.photograph_digests import note_shared
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
@@ -159,14 +160,22 @@ def extract_as_configured(
     extract_regions(photographs, images, detector, out)
 
 
-def part_of(images: pd.DataFrame, number: int, parts: int) -> pd.DataFrame:
+def part_of(images: pd.DataFrame, number: int, parts: int, photographs: Photographs | None = None) -> pd.DataFrame:
     """Return one of so many parts of a table, from 1, which differ by at most one row in length.
+
+    Args:
+        images: One row per image; with ``photographs`` also its ``filename`` and ``split``.
+        number: Which part; whoever takes the first learns which photographs splits share, see ``note_shared``.
+        parts: Number of parts.
+        photographs: Where the images are.
 
     Raises:
         InputError: If there are fewer images than parts.
     """
     if parts > len(images):
         raise InputError(f"{parts} parts of {len(images):,} images are too many; give fewer parts.")
+    if photographs is not None and number == 1:
+        note_shared(photographs, images["filename"].tolist(), images["split"].tolist())
     return images.iloc[len(images) * (number - 1) // parts : len(images) * number // parts]
 
 

@@ -9,26 +9,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.documents import lines_of, read_bytes, read_json, text_of
+from fivesentences.corpus.caption_rows import lines_end_as_on_windows, text_rows
+from fivesentences.documents import check_file, lines_of, read_bytes, read_json, text_of
 from fivesentences.errors import Cure, InputError
+from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
 from fivesentences.semantics.validation import checked_pairing
 
 
 def read_captions(path: Path | str) -> list[str]:
-    """Read captions from a text file, one per line, or from a ``.json`` file that holds one list of strings.
+    """Read captions from a text file, one per line, from a list in JSON, or from a file that also names their images.
 
-    Text is UTF-8. A line ends only at ``\\n``, so U+2028, form feeds and lone carriage returns stay inside their
-    caption; if every line ends in ``\\r\\n``, as on Windows, that is the line ending. An empty line is a caption
-    without words.
+    Text is UTF-8. A line ends only at ``\n``, so U+2028, form feeds and lone carriage returns stay inside their
+    caption; if every line ends in ``\r\n``, as on Windows, that is the line ending. An empty line is a caption
+    without words. Files that name images are those of ``evaluation.read_caption_table``, told by their content; see
+    ``read_captioned``.
 
     Raises:
-        InputError: If the file is missing, is not UTF-8, is not such a list, or holds no captions.
+        InputError: If the file is missing, is not UTF-8, is damaged, holds something else, or holds no captions.
+    """
+    return read_captioned(path).captions
+
+
+def read_captioned(path: Path | str, split: str | None = None) -> CaptionTable:
+    """Read captions as ``read_captions``, with the image of each if the file says it (``is_paired``).
+
+    Args:
+        path: The file.
+        split: Split of a file that has several; None: test, or the only one that there is.
+
+    Raises:
+        InputError: As ``read_captions``.
     """
     path = Path(path)
-    captions = _list_of(path, "captions", str, "a string") if path.suffix == ".json" else _lines(path)
-    if not captions:
+    check_file(path)
+    rows = None if path.suffix in (".parquet", ".tar") else text_rows(path)
+    if not isinstance(rows, list):
+        return read_caption_table(path, split=split)
+    if not rows:
         raise InputError(f"{path} holds no captions; write one per line.")
-    return captions
+    return CaptionTable(rows, np.arange(len(rows)), list(map(str, range(len(rows)))), is_paired=False, is_named=False)
+
+
+def own_pairing(
+    table: CaptionTable, path: Path | str, given: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """Return the image index of each caption that a file of captions says itself, or the given one if it agrees.
+
+    Args:
+        table: The captions, as ``read_captioned`` returns them.
+        path: Their file, for messages.
+        given: Image index of each caption; images may be in another order.
+
+    Raises:
+        InputError: If the file says that captions belong to other images than the given indices.
+    """
+    if not table.is_paired:
+        return given
+    if given is None:
+        return table.image_of_caption
+    both = np.unique(np.stack([table.image_of_caption, given]), axis=1) if len(given) == len(table.captions) else None
+    if both is None or any(len(np.unique(one)) < both.shape[1] for one in both):
+        what = "it says itself which image a caption belongs to, and the given indices say otherwise"
+        raise InputError(what, where=path, cure="leave them out, or give captions alone")
+    return given
+
+
+def read_texts(path: Path | str) -> list[str]:
+    """Read the lines of a UTF-8 file, or a ``.json`` list of strings: names, ids, or captions known to be alone.
+
+    Raises:
+        InputError: If it is missing, not UTF-8 or not such a list, or is empty.
+    """
+    path = Path(path)
+    texts = _list_of(path, "captions", str, "a string") if path.suffix == ".json" else _lines(path)
+    if not texts:
+        raise InputError(f"{path} is empty; write one per line.")
+    return texts
 
 
 def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
@@ -76,9 +132,7 @@ def equal_pairing(path: Path | str, n_captions: int, per_image: int) -> NDArray[
 def _lines(path: Path) -> list[str]:
     text = text_of(read_bytes(path), str(path))
     lines = lines_of(text)
-    ended = lines if text.endswith("\n") else lines[:-1]
-    from_windows = bool(ended) and all(line.endswith("\r") for line in ended)
-    return [line.removesuffix("\r") for line in ended] + lines[len(ended) :] if from_windows else lines
+    return [line.removesuffix("\r") for line in lines] if lines_end_as_on_windows(text, lines) else lines
 
 
 def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:

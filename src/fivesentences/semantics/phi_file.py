@@ -100,7 +100,7 @@ def check_matrix(phi_name: str, out: Path) -> None:
             read_note(note)
         except InputError:
             what = f"its note would be written to {note.name}, and that file is no such note"
-            raise InputError(what, where=out, cure=f"name another matrix, or remove {note}") from None
+            raise InputError(what, where=out, cure="name another matrix") from None
 
 
 def note_of(

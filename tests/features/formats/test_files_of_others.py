@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from drawn_features import assert_equal, drawn, read, write
+from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.features.formats import convert, open_features
 from fivesentences.features.formats.tsv import RECOGNISED
@@ -76,6 +77,54 @@ def test_parts_of_a_tsv_are_joined_and_brought_into_the_order_of_a_list(tmp_path
     sources = [tmp_path / f"a.tsv.{part}" for part in range(3)]
     convert(sources, tmp_path / "a.npy", ids=tmp_path / "ids.txt")
     assert_equal(read(tmp_path / "a.npy"), [records[row] for row in order])
+
+
+def _of_kinds(path, source, boxes, features, change=lambda values: values):
+    """Another TSV of the same images, whose numbers are of other types; returns the features as float32."""
+    rows, expected = [], []
+    for line in source.read_text().splitlines():
+        *cells, of_boxes, of_features = line.split("\t")
+        values = change(np.frombuffer(base64.b64decode(of_features), "<f4").astype(np.float64)).astype(features)
+        written = [encoded(np.frombuffer(base64.b64decode(of_boxes), "<f4").astype(boxes)), encoded(values)]
+        rows.append("\t".join([*cells, *written]))
+        expected.append(values.astype(np.float32).reshape(int(cells[-1]), -1))
+    path.write_text("".join(f"{row}\n" for row in rows))
+    return expected
+
+
+KINDS = [("<f8", "<f8"), ("<f4", "<f8"), ("<f8", "<f4"), ("<f2", "<f2"), ("<f4", "<f2"), (">f4", ">f4"), (">f8", ">f8")]
+
+
+@pytest.mark.parametrize(("boxes", "features"), KINDS)
+@pytest.mark.parametrize("change", [lambda x: np.maximum(x, 0), lambda x: np.maximum(x, 0) / 3, lambda x: x, np.sqrt])
+def test_numbers_of_other_types_are_those_of_numpy(boxes, features, change, tmp_path, capfd):
+    write_csv(tmp_path / "a.tsv", [*drawn(4, BOXED, dim=64)], SIX)
+    with np.errstate(invalid="ignore"):
+        expected = _of_kinds(tmp_path / "b.tsv", tmp_path / "a.tsv", boxes, features, lambda x: change(np.abs(x)))
+    with open_features(tmp_path / "b.tsv") as source:
+        assert source.outline.dim == expected[0].shape[1] == 64
+        for row, values in enumerate(expected):
+            np.testing.assert_array_equal(source.read(row).features, values)
+    assert ("b.tsv" in capfd.readouterr().err) == ((boxes, features) != ("<f4", "<f4"))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("boxes", "features"), KINDS)
+def test_the_real_tsv_in_other_types_is_that_of_numpy(sample, boxes, features, tmp_path):
+    expected = _of_kinds(tmp_path / "b.tsv", sample, boxes, features)
+    with open_features(tmp_path / "b.tsv") as source:
+        assert source.outline.dim == 2048
+        for row, values in enumerate(expected):
+            np.testing.assert_array_equal(source.read(row).features, values)
+
+
+@pytest.mark.parametrize(("boxes", "features"), [("<i4", "<f4"), ("<i8", "<f4"), ("<f4", "<u4")])
+def test_numbers_of_no_type_of_features_are_refused(boxes, features, tmp_path):
+    write_csv(tmp_path / "a.tsv", [*drawn(4, BOXED, dim=64)], SIX)
+    _of_kinds(tmp_path / "b.tsv", tmp_path / "a.tsv", boxes, features, lambda x: 4e9 * np.abs(np.sin(x)))
+    with pytest.raises(InputError) as error:
+        open_features(tmp_path / "b.tsv")
+    assert "line 1" in str(error.value.where)
 
 
 @pytest.mark.data

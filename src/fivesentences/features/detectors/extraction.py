@@ -111,7 +111,7 @@ def extract_regions(
         if note.get("identity") == identity and all(path.exists() for path in all_files(out)):
             return Detected(len(ids) - len(note.get("skipped", ())), 0, ())
         what = "it holds features of other photographs, weights or settings"
-        raise InputError(what, where=out, cure="name another file, or remove it")
+        raise InputError(what, where=out, cure="name another file")
     reasons: dict[int, str] = {}
     with FinishedParts(out, source) as parts:
         missing = [number for number in range(len(ids)) if _name(number) not in parts]

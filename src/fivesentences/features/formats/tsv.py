@@ -2,6 +2,8 @@
 
 Arrays are base64 of little-endian numbers, row by row. The released files were written by Python's csv module: lines
 end with ``\\r\\n``. Some re-releases hold ``b'...'``, which is Python 3's way of printing bytes, around the base64.
+Boxes and features are float32. Where somebody's code left float64, float16 or big-endian numbers, their size and the
+values of the first line tell, and they are read as float32.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.console import Bar
+from fivesentences.console import Bar, say_once
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.features.files import MOST_NUMBERS
@@ -34,6 +36,8 @@ TEN = (
 COLUMNS = {6: SIX, 10: TEN}
 HEADERS = {"image_id", "img_id"}  # first cell of a line of names, which some files have
 _F4, _I8 = np.dtype("<f4"), np.dtype("<i8")
+_KINDS = (_F4, *map(np.dtype, ("<f8", "<f2", ">f4", ">f8")))  # that files of others have, the likely ones first
+_TINY, _HUGE = 1e-30, 1e9  # no feature and no box is beyond; numbers that are read as another type mostly are
 RECOGNISED: dict[str, tuple[str, np.dtype[Any]]] = {
     "scores": ("objects_conf", _F4), "classes": ("objects_id", _I8), "attributes": ("attrs_id", _I8),
     "attribute_scores": ("attrs_conf", _F4),
@@ -68,7 +72,7 @@ class Tsv(FeatureSource):
         where = f"{self.path}, line {self._lines[row]}"
         self._file.seek(self._starts[row])
         cells = self._cells(self._file.readline(LONGEST_LINE + 1), where)
-        return self.outline.checked(_decoded(cells, self.outline.dim, where), row, where)
+        return self.outline.checked(_decoded(cells, self.outline.dim, self._kinds, where), row, where)
 
     def close(self) -> None:
         """Close the file."""
@@ -96,8 +100,13 @@ class Tsv(FeatureSource):
                         continue
                 cells = self._cells(text, where)
                 count = _number(cells, "num_boxes", where)
-                dim = dim or _size_of(cells["features"]) // (count * _F4.itemsize)
-                _check_lengths(cells, count, dim, where)
+                if not dim:
+                    self._kinds = {
+                        "boxes": _kind_of(cells, "boxes", where, _size_of(cells["boxes"]) / (count * BOX)),
+                        "features": _kind_of(cells, "features", where),
+                    }
+                    dim = _size_of(cells["features"]) // (count * self._kinds["features"].itemsize)
+                _check_lengths(cells, count, dim, self._kinds, where)
                 ids.append(_id(cells, where))
                 counts.append(count)
                 self._starts.append(begin)
@@ -110,7 +119,7 @@ class Tsv(FeatureSource):
         if len(text) > LONGEST_LINE:
             raise InputError(f"it is longer than {LONGEST_LINE:,} bytes; it is no line of features.", where=where)
         if not text.strip(b"\r\n"):
-            raise InputError("it is blank; delete it.", where=where)
+            raise InputError("it is blank; features have no empty lines.", where=where)
         cells = text.rstrip(b"\r\n").split(b"\t")
         if len(cells) != self._columns:
             cut = "" if text.endswith(b"\n") else " and no end: the file is cut"
@@ -145,12 +154,36 @@ def _size_of(cell: bytes) -> int:
     return len(cell) // 4 * 3 - (len(cell) - len(cell.rstrip(b"=")))
 
 
-def _check_lengths(cells: dict[str, bytes], count: int, dim: int, where: str) -> None:
+def _kind_of(cells: dict[str, bytes], name: str, where: str, size: float | None = None) -> np.dtype[Any]:
+    """Return the type of a column's numbers, by their values and, where that is known, by the bytes that each takes.
+
+    Raises:
+        InputError: If they are numbers of no type that a feature or a box has.
+    """
+    try:
+        data = base64.b64decode(_without_quotes(cells[name]), validate=True)
+    except (binascii.Error, ValueError):
+        return _F4  # whoever decodes it says it
+    kinds = [kind for kind in _KINDS if data and len(data) % kind.itemsize == 0 and size in (None, kind.itemsize)]
+    for kind in kinds:
+        with np.errstate(invalid="ignore"):
+            values = np.abs(np.frombuffer(data, kind).astype(np.float64))
+        if ((values == 0) | ((values > _TINY) & (values < _HUGE))).all():
+            if kind != _F4:
+                say_once(f"{where.rpartition(', ')[0]}: {name} are {kind.newbyteorder('=').name}, read as float32.")
+            return kind
+    if kinds and (name == "boxes" or (np.abs(np.frombuffer(data, kinds[0])) > _HUGE).any()):
+        what = f"the column {name} holds numbers of another type than float32, float64 and float16, or impossible ones"
+        raise InputError(what, where=where, cure="write it as float32")
+    return _F4
+
+
+def _check_lengths(cells: dict[str, bytes], count: int, dim: int, kinds: dict[str, np.dtype[Any]], where: str) -> None:
     """Check that base64 texts are as long as their numbers, before anything is decoded."""
     if not 0 < count * dim <= MOST_NUMBERS:
         raise InputError(f"{count:,} regions of {dim:,} numbers do not fit here", where=where, cure=CURE)
     numbers = {column: count * kind.itemsize for column, kind in RECOGNISED.values()}
-    numbers |= {"boxes": count * BOX * _F4.itemsize, "features": count * dim * _F4.itemsize}
+    numbers |= {"boxes": count * BOX * kinds["boxes"].itemsize, "features": count * dim * kinds["features"].itemsize}
     for name in numbers.keys() & cells.keys():
         expected, found = -(-numbers[name] // 3) * 4, len(_without_quotes(cells[name]))
         if found != expected:
@@ -161,9 +194,9 @@ def _check_lengths(cells: dict[str, bytes], count: int, dim: int, where: str) ->
             )
 
 
-def _decoded(cells: dict[str, bytes], dim: int, where: str) -> ImageFeatures:
+def _decoded(cells: dict[str, bytes], dim: int, kinds: dict[str, np.dtype[Any]], where: str) -> ImageFeatures:
     count = _number(cells, "num_boxes", where)
-    _check_lengths(cells, count, dim, where)
+    _check_lengths(cells, count, dim, kinds, where)
 
     def numbers(name: str, kind: np.dtype[Any] = _F4) -> NDArray[Any]:
         try:
@@ -177,10 +210,10 @@ def _decoded(cells: dict[str, bytes], dim: int, where: str) -> ImageFeatures:
     recognised: dict[str, Any] = {name: numbers(*of) for name, of in RECOGNISED.items() if of[0] in cells}
     return ImageFeatures(
         _id(cells, where),
-        numbers("features").reshape(count, dim),
+        numbers("features", kinds["features"]).astype(np.float32, copy=False).reshape(count, dim),
         width=_number(cells, "image_w", where),
         height=_number(cells, "image_h", where),
-        boxes=numbers("boxes").reshape(count, BOX),
+        boxes=numbers("boxes", kinds["boxes"]).astype(np.float32, copy=False).reshape(count, BOX),
         **recognised,
     )
 
