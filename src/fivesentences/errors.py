@@ -67,7 +67,8 @@ class InputError(ValueError):
 
 def reason_of(error: BaseException) -> str:
     """Return the first line of another library's message, or the type of its exception if it says nothing."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+    said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
+    return (said.splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
 
 
 class InputErrors(InputError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import pickle
 import re
-import tarfile
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -286,7 +285,9 @@ def _kind_of(path: Path, complaint: str) -> tuple[str, str]:
     give = "give the .pth.tar that the released training code saved"
     if not path.stat().st_size:
         return "it is empty", give
-    if tarfile.is_tarfile(path):
+    with path.open("rb") as file:  # not by tarfile, which would unpack and follow whatever it states
+        head = file.read(512)
+    if head[257:262] == b"ustar":
         return "this is a .tar archive, not a checkpoint", "unpack it, and import the checkpoint in it"
     if "TorchScript" in complaint:
         return "this is a TorchScript program, which is never loaded", give
