@@ -56,9 +56,9 @@ class Corpus:
             written with the table. Parts of the corpus do not have it.
 
     Raises:
-        InputError: If a column is missing or unknown, a value is missing, a caption is blank, a text contains a line break or
-            holds half of a surrogate pair, a caption_id occurs twice, the captions of an image are not adjacent
-            or disagree about its filename, split or category, or there is no image at all.
+        InputError: If a column is missing or unknown, a value is missing or blank, a text contains a line break or half
+            of a surrogate pair, a caption_id occurs twice, the captions of an image are not adjacent or disagree about
+            its filename, split or category, or there is no image at all.
     """
 
     name: str

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
@@ -179,7 +180,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
     texts = captions_of(gallery, captions)
     scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in dict.fromkeys(metrics)}
     return gallery.and_phis(
-        {name: matrix_of(one, np.empty(one.shape, dtype=np.float32), name) for name, one in scorers.items()}
+        {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
     )
 
 

@@ -21,7 +21,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.documents import check_file
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
 from fivesentences.storage import sha256_of, write_json
@@ -276,6 +276,8 @@ def _plain(path: Path) -> Any:
         reason = f"it holds a {found[1]}" if found else "it holds more than weights and settings"
         raise InputError(f"{path} is refused, and nothing in it was run: {reason}.") from None
     except Exception as error:  # a damaged file can fail in any way
+        if short := shortage(error, path):
+            raise short from None
         what, cure = _kind_of(path, str(error))
         raise InputError(what, where=path, cure=cure) from None
 

@@ -25,7 +25,8 @@ def cosine_similarity(
 ) -> NDArray[np.floating]:
     """Return cosines of every image with every caption: naive inference (kNN-margin eq. 1).
 
-    Besides the result, only one block of each side is in memory; memory maps are read as they are.
+    Besides the result, only one block of each side is in memory; memory maps are read as they are. A result that takes
+    more than half of the memory that is left lies in a temporary file.
 
     Args:
         images: ``[images, dim]`` embeddings, one row per image, any real dtype, finite. Half precision is multiplied
@@ -35,7 +36,8 @@ def cosine_similarity(
         normalise: Whether vectors are first scaled to length 1; if not, dot products.
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
+        ``[images, captions]`` float32 (float64 if a side is float64 or integers; or what ``out`` names), in -1 to 1
+        where normalised.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero (it has no cosine, and would be ranked
@@ -43,7 +45,7 @@ def cosine_similarity(
     """
     left, right = _checked_pair(images, captions, "images", "captions")
     refuse_repeats(left, "images")
-    return _products(left, right, out, normalise)
+    return _products(left, right, "similarity", out, normalise)
 
 
 def cosine_of_rows(
@@ -58,16 +60,16 @@ def cosine_of_rows(
         name_of_captions: Name of the captions for errors.
 
     Returns:
-        ``[images, captions]`` float32, and how many times each image was given.
+        ``[images, captions]`` as ``cosine_similarity``, and how many times each image was given.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated in another order
             than blocks, or the two look exchanged.
     """
     left, right = _checked_pair(images, captions, name_of_images, name_of_captions)
-    often = repeats(left)
+    often, name = repeats(left), f"similarity of {name_of_images} and {name_of_captions}"
     if often > 1 and len(left) == len(right):
-        return _products(left[::often], right), often
+        return _products(left[::often], right, name), often
     exchanged = "give the embeddings of the images first, then those of the captions."
     if (of_captions := repeats(right)) > 1:
         what = f"{name_of_captions} has {len(right)} rows, each {of_captions} times, as embeddings of images have"
@@ -75,7 +77,7 @@ def cosine_of_rows(
     if len(left) > len(right):
         raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
     refuse_repeats(left, name_of_images)
-    return _products(left, right), 1
+    return _products(left, right, name), 1
 
 
 def _checked_pair(
@@ -100,7 +102,9 @@ def _checked_pair(
     return left, right
 
 
-def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
+def _products(
+    left: NDArray, right: NDArray, name: str, out: Output = None, normalise: bool = True
+) -> NDArray[np.floating]:
     """Compute cosines, or dot products, of all rows with all rows."""
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
@@ -114,7 +118,7 @@ def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool
                 some_images = _prepared(left[pictures], normalise, dtype)
                 result[pictures, texts] = some_images @ some_captions.T
 
-    return filled(out, (len(left), len(right)), fill)
+    return filled(out, (len(left), len(right)), fill, name=name, dtype=dtype)
 
 
 def unique_images(rows: ArrayLike) -> NDArray:
