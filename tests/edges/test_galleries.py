@@ -88,6 +88,17 @@ def write_files(folder: Path) -> None:
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 10000000000), }"
     with zipfile.ZipFile(folder / "endless.npz", "w") as archive:
         archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with zipfile.ZipFile(folder / "bomb.npz", "w") as archive:
+        archive.writestr("a.npy", (folder / "s.npy").read_bytes())
+        archive.infolist()[0].file_size = 1 << 45
+    for name, shape in (("overflow", "4611686018427387904, 4"), ("endless", f"{10**18}, {10**18}")):
+        text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}".ljust(117).encode() + b"\n"
+        (folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    first = np.argsort(-scores, axis=1)[:, :10]
+    reranked = np.full_like(scores, -np.inf)
+    np.put_along_axis(reranked, first, np.take_along_axis(scores, first, 1), 1)
+    np.save(folder / "reranked.npy", reranked)
+    torch.save(torch.from_numpy(reranked).half(), folder / "reranked.pt")
     with zipfile.ZipFile(folder / "readme.npz", "w") as archive:
         archive.writestr("readme.txt", "similarities")
     _write_tensors(folder, torch.from_numpy(scores))
@@ -238,12 +249,15 @@ CASES = [
     right("evaluate two.npz:b", "20 images"),
     refused("evaluate objects.npz", "objects.npz:arr_0", "Python objects"),
     refused("evaluate endless.npz", "endless.npz:a"),
+    refused("evaluate bomb.npz", "bomb.npz:a", f"{1 << 45:,} bytes"),
+    *(refused(f"evaluate {name}.npy", f"{name}.npy: ") for name in ("overflow", "endless")),
+    *(refused(f"evaluate {n}", n, "-inf", "200 of 2,000", "re-ranker") for n in ("reranked.npy", "reranked.pt")),
     refused("evaluate readme.npz", "readme.npz", "array"),
     refused("evaluate empty.npz", "empty.npz"),
     refused("evaluate array.npz", "array.npy"),
     refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values"),
     # Re-scoring.
-    *(refused(f"evaluate huge.npy --inference {method}", "huge.npy", "image 0", "float32", "scale")
+    *(right(f"evaluate huge.npy --inference {method}", "20 images, 100 captions")
       for method in ("csls", "inverted_softmax", "assignment")),
     refused(f"{INVERTED},beta=1e308", "s.npy", "image 0", "caption 0", "smaller beta"),
     refused(f"{INVERTED},beta=nan", "--beta is 'nan'", "above 0"),

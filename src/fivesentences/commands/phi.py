@@ -97,8 +97,8 @@ def phi(
         given = equal_pairing(captions, len(texts), per_image)
     if (pairing := own_pairing(table, captions, given)) is None:
         pairing = equal_pairing(captions, len(texts), 5)
-    if parse_name(name).tokenisation not in (None, "characters") and (note := one_word_each(texts)):
-        print(note, file=sys.stderr)
+    if parse_name(name).tokenisation not in (None, "characters") and (alike := one_word_each(texts)):
+        print(alike, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     made_of = None

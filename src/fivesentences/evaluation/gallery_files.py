@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
@@ -167,7 +168,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
     texts = captions_of(gallery, captions)
     scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in dict.fromkeys(metrics)}
-    made = {name: matrix_of(one, np.empty(one.shape, dtype=np.float32), name) for name, one in scorers.items()}
+    made = {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
     for name, matrix in made.items():
         check_gains(matrix, f"{captions}: {name}")
     return gallery.and_phis(made)

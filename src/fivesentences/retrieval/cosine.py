@@ -21,7 +21,8 @@ def cosine_similarity(
 ) -> NDArray[np.floating]:
     """Return cosines of every image with every caption: naive inference (kNN-margin eq. 1).
 
-    Besides the result, only one block of each side is in memory; memory maps are read as they are.
+    Besides the result, only one block of each side is in memory; memory maps are read as they are. A result that takes
+    more than half of the memory that is left lies in a temporary file.
 
     Args:
         images: ``[images, dim]`` embeddings, one row per image, any real dtype, finite. Half precision is multiplied
@@ -31,7 +32,8 @@ def cosine_similarity(
         normalise: Whether vectors are first scaled to length 1; if not, dot products.
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
+        ``[images, captions]`` float32 (float64 if a side is float64 or integers; or what ``out`` names), in -1 to 1
+        where normalised.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero (it has no cosine, and would be ranked
@@ -39,7 +41,7 @@ def cosine_similarity(
     """
     left, right = _checked_pair(images, captions, "images", "captions")
     refuse_repeats(left, "images")
-    return _products(left, right, out, normalise)
+    return _products(left, right, "similarity", out, normalise)
 
 
 def cosine_of_rows(
@@ -60,23 +62,24 @@ def cosine_of_rows(
         image_of_caption: ``[captions]`` image index of each caption, where it is known.
 
     Returns:
-        ``[images, captions]`` float32, and a sentence on rows that were merged, empty if none were.
+        ``[images, captions]`` as ``cosine_similarity``, and a sentence on rows that were merged, empty if none were.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated and nothing says
             whose captions they are, rows of one image differ, or the two look exchanged.
     """
     left, right = _checked_pair(images, captions, name_of_images, name_of_captions)
+    name = f"similarity of {name_of_images} and {name_of_captions}"
     if image_of_caption is not None and len(left) == len(right):
         pairing = checked_pairing(image_of_caption, len(right))
         if pairing.max() + 1 == len(left):
-            return _products(left, right), ""
+            return _products(left, right, name), ""
         left, merged = rows_of_images(left, pairing, name_of_images)
-        return _products(left, right), merged
+        return _products(left, right, name), merged
     often = repeats(left)
     if often > 1 and len(left) == len(right):
         merged = f"{name_of_images} has every image {often} times; one of each was taken."
-        return _products(left[::often], right), merged
+        return _products(left[::often], right, name), merged
     exchanged = "give the embeddings of the images first, then those of the captions."
     if (of_captions := repeats(right)) > 1:
         what = f"{name_of_captions} has {len(right)} rows, each {of_captions} times, as embeddings of images have"
@@ -88,7 +91,7 @@ def cosine_of_rows(
             what = f"rows of {name_of_captions} are repeated, as embeddings of images are, and those of"
             raise InputError(f"{what} {name_of_images} are not; {exchanged}")
         refuse_repeats(left, name_of_images)
-    return _products(left, right), ""
+    return _products(left, right, name), ""
 
 
 def _checked_pair(
@@ -113,7 +116,9 @@ def _checked_pair(
     return left, right
 
 
-def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
+def _products(
+    left: NDArray, right: NDArray, name: str, out: Output = None, normalise: bool = True
+) -> NDArray[np.floating]:
     """Compute cosines, or dot products, of all rows with all rows."""
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
@@ -127,7 +132,7 @@ def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool
                 some_images = _prepared(left[pictures], normalise, dtype)
                 result[pictures, texts] = some_images @ some_captions.T
 
-    return filled(out, (len(left), len(right)), fill)
+    return filled(out, (len(left), len(right)), fill, name=name, dtype=dtype)
 
 
 def unique_images(rows: ArrayLike) -> NDArray:

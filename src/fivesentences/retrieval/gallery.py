@@ -240,12 +240,15 @@ def checked_similarity(
             "transposed",
             cure=Cure("pass similarity.T", "give --transposed, or save its transpose"),
         )
-    refuse_not_finite(
-        matrix,
-        f"{name}: similarity" if isinstance(name, Path) else name,
-        "image {0}, caption {1}",
-        "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)",
-    )
+    cure = "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)"
+    if (found := first_not_finite(matrix)) and np.isneginf(matrix[found]):
+        scored = sum(int(np.isfinite(block).sum()) for _, block in _blocks(matrix))
+        cure = (
+            f"{scored:,} of {matrix.size:,} pairs have a score. If a re-ranker scored the first candidates alone, fill "
+            "the others from the similarity that chose them, less a constant that puts these below all of its scores; "
+            "equal values would rank them by index"
+        )
+    refuse_not_finite(matrix, f"{name}: similarity" if isinstance(name, Path) else name, "image {0}, caption {1}", cure)
     # Only then can each image be repeated once per caption; whoever names an image for each caption has said that not.
     if n_images == n_captions and shape is None:
         refuse_repeats(matrix, name)
