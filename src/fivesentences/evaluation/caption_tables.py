@@ -106,7 +106,7 @@ def read_caption_table(
             names = _values(row, image_column, where, (str, int))
             if len(names) != 1:
                 raise InputError(f"'{image_column}' holds {len(names)} names; an image has one.", where=where)
-            image = name_at(str(names[0]).strip(), where)
+            image = name_at(str(names[0]), where).strip()
         if not texts:
             raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
         owner = places.setdefault(image, len(places))
