@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
 COUNTED = {name: f"FIVESENTENCES_{name.upper()}" for name in ("browser", "java", "latex", "slurm")}
+# Turkish lower-cases I to a dotless i, German writes decimals with a comma.
+LOCALES = ("tr_TR", "de_DE")
 # Named from where pytest was started; tests run elsewhere, and some ask for these as they are imported.
 for folder in ("FIVESENTENCES_MIRROR", "FIVESENTENCES_SITE", "PARITY_FIXTURES"):
     if os.environ.get(folder):
@@ -170,6 +174,19 @@ def block_size(request: pytest.FixtureRequest) -> None:
     """Blocks of either size."""
     if request.param == "small blocks":
         request.getfixturevalue("small_blocks")
+
+
+@pytest.fixture(scope="session")
+def built_locales(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """Environments of programs in Turkish and in German, by locale; tests are skipped where none can be built."""
+    folder = tmp_path_factory.mktemp("locales")
+    for name in LOCALES:
+        command = ["localedef", "-i", name, "-f", "UTF-8", str(folder / f"{name}.UTF-8")]
+        if shutil.which("localedef") is None or subprocess.run(command, capture_output=True).returncode:
+            pytest.skip(
+                f"the locale {name} cannot be built: glibc's localedef and the definitions of locales are needed"
+            )
+    return {name: {"LOCPATH": str(folder), "LC_ALL": f"{name}.UTF-8"} for name in LOCALES}
 
 
 @pytest.fixture(scope="session")

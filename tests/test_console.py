@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 
+from fivesentences import cli
 from fivesentences.console import Bar, log_to, track
 from fivesentences.errors import InputError, InputErrors
+
+
+def _no_fork() -> None:
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+SHORTAGES = {
+    "python": lambda: bytearray(1 << 62),
+    "numpy": lambda: np.empty(1 << 58),
+    "torch": lambda: torch.empty(1 << 58),
+    "pyarrow": lambda: pa.allocate_buffer(1 << 60),
+    "mmap": lambda: np.memmap("/dev/zero", np.uint8, "r", shape=(1 << 50,)),
+    "fork": _no_fork,
+}
 
 
 def test_a_log_and_its_error_show_control_characters_of_names(
@@ -27,6 +49,31 @@ def test_another_error_keeps_its_traceback_in_the_log(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), log_to(tmp_path / "a.log"):
         1 / 0  # noqa: B018
     assert "Traceback" in (tmp_path / "a.log").read_text()
+
+
+@pytest.mark.parametrize("take", SHORTAGES.values(), ids=SHORTAGES)
+def test_a_shortage_in_any_library_is_one_sentence_on_the_command_line_and_in_a_log(
+    take, tmp_path, capsys, monkeypatch
+):
+    with pytest.raises(SystemExit, match="1"), log_to(tmp_path / "a.log"):
+        take()
+    sentence = capsys.readouterr().err
+    assert sentence.count("\n") == 1 and ("memory" in sentence or "process" in sentence)
+    assert (tmp_path / "a.log").read_text() == sentence
+    monkeypatch.setattr(cli, "app", lambda **_: take())
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_thread_that_the_limit_of_memory_forbids_is_one_sentence():
+    program = (
+        "import resource, threading, sys; from fivesentences import cli; "
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); threading.stack_size(1 << 30); "
+        "cli.app = lambda **_: threading.Thread(target=print).start(); cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "thread" in done.stderr
 
 
 def test_a_bar_off_the_terminal_ends_with_a_plain_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +16,10 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, shortage
+from fivesentences.machine import available_memory
+
+SMALL = 1 << 28  # bytes that are taken without asking how much memory is left
 
 
 def read_npy(path: Path | str, otherwise: str = "save an array of numbers with numpy.save") -> NDArray[Any]:
@@ -32,10 +39,13 @@ def read_npy(path: Path | str, otherwise: str = "save an array of numbers with n
     path = Path(path)
     check_file(path)
     try:
-        array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="r")
+        with np.errstate(over="raise"):  # of a shape beyond every memory
+            array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # the header is a Python literal: a hostile one ends its parser in any way
         if isinstance(error, OSError):
-            raise InputError(f"it cannot be read ({error.strerror or error}).", where=path) from None
+            raise shortage(error, path) or InputError(
+                f"it cannot be read ({error.strerror or error}).", where=path
+            ) from None
         raise _not_npy(path, otherwise) from None
     if array.offset + array.nbytes != path.stat().st_size:
         raise _not_npy(path, otherwise)
@@ -57,6 +67,53 @@ def new_npy(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memm
     return array
 
 
+def new_array(shape: tuple[int, ...], dtype: npt.DTypeLike, name: str | Path) -> NDArray[Any]:
+    """Return a new array to be filled: in memory, or where it would take more than half of what is left, on the disk.
+
+    There it is a memory map of a file without a name (below TMPDIR, or else /var/tmp, since /tmp often lies in memory),
+    which the system removes with the process however that ends. Its size is said on standard error.
+
+    Args:
+        shape: Shape of the array.
+        dtype: Type of its values.
+        name: What it holds, for messages.
+
+    Raises:
+        InputError: If neither the memory nor the disk has room; how much is needed.
+    """
+    size, left = math.prod(shape) * np.dtype(dtype).itemsize, available_memory()
+    if size < SMALL or left is None or size <= left // 2:
+        return np.empty(shape, dtype)
+    folder = next((path for path in (os.environ.get("TMPDIR"), "/var/tmp") if path and os.access(path, os.W_OK)), None)
+    what = f"{name}: {np.dtype(dtype)} {list(shape)} take {size:,} bytes, and {left:,} of memory are left"
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, size)  # otherwise a full disk would kill the process later
+            found = np.memmap(file, dtype, "r+", shape=shape)
+    except OSError as error:
+        place = folder or tempfile.gettempdir()
+        what += f"; a temporary file in {place} has no room ({os.strerror(error.errno or 0)}, "
+        what += f"{shutil.disk_usage(place).free:,} bytes are free)"
+        raise InputError(what, cure="set TMPDIR to a folder with room, or ask for more memory") from None
+    print(
+        f"{what}; they are kept in a temporary file in {folder or tempfile.gettempdir()}.", file=sys.stderr, flush=True
+    )
+    return found
+
+
+def check_memory(size: int, where: Path | str) -> None:
+    """Check that so many bytes of a file can be read into memory, before they are.
+
+    Raises:
+        InputError: If fewer are left.
+    """
+    if (left := available_memory()) is not None and size > left:
+        what = f"it takes {size:,} bytes of memory, and {left:,} are left"
+        raise InputError(
+            what, where=where, cure="save one array as .npy, which is read in parts, or ask for more memory"
+        )
+
+
 def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) -> list[NDArray[Any]]:
     """Read arrays of an ``.npz`` file.
 
@@ -74,8 +131,10 @@ def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) 
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in names if name not in file.files]
             arrays = [] if missing else [file[name] for name in names]
-    except Exception:  # a damaged archive fails anywhere in zipfile, zlib or numpy
-        raise InputError(f"this is not a complete .npz file of {what}", where=path, cure=otherwise) from None
+    except Exception as error:  # a damaged archive fails anywhere in zipfile, zlib or numpy
+        raise shortage(error, path) or InputError(
+            f"this is not a complete .npz file of {what}", where=path, cure=otherwise
+        ) from None
     if missing:
         raise InputError(f"it holds no {missing[0]}, so it is not {what}", where=path, cure=otherwise)
     return arrays

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fivesentences.commands.arguments import HELP, WORDS, as_command
-from fivesentences.errors import InputError, visible
+from fivesentences.errors import InputError, shortage, visible
 
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
 COMMANDS = {
@@ -126,7 +126,12 @@ def main() -> None:
         _end(str(error))
     except BrokenPipeError:  # whoever read the output has seen enough, such as head
         _end()
-    except OSError as error:  # a disk that fills up, a file that may not be read
+    except Exception as error:
+        if short := shortage(error):
+            _end(str(short))
+        if not isinstance(error, OSError):
+            raise
+        # A disk that fills up, a file that may not be read.
         if error.filename is not None and error.strerror is not None:
             _end(f"{visible(str(error.filename))}: {error.strerror}.")
         try:

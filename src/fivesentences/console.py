@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from fivesentences.errors import InputError, Stopped, visible
+from fivesentences.errors import InputError, Stopped, shortage, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -129,16 +129,16 @@ def log_to(path: str | Path) -> Iterator[None]:
         logging.getLogger().addHandler(handler)
         try:
             yield
-        except InputError as error:
-            print(f"Error: {error}", file=log)
-            print(f"Error: {error}", file=terminal, flush=True)
-            raise SystemExit(1) from None
         except Stopped as stopped:  # Python prints it on the terminal
             print(stopped, file=log)
             raise
-        except Exception:
-            traceback.print_exc(file=log)
-            raise
+        except Exception as error:
+            if (said := error if isinstance(error, InputError) else shortage(error)) is None:
+                traceback.print_exc(file=log)
+                raise
+            print(f"Error: {said}", file=log)
+            print(f"Error: {said}", file=terminal, flush=True)
+            raise SystemExit(1) from None
         finally:
             logging.getLogger().removeHandler(handler)
             sys.stderr, sys.stdout = terminal, printed

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib.util
 import os
 import re
 from collections.abc import Iterable, Sequence
 
+# What libraries say in exceptions of any type when there is no memory, or no further thread or process.
+_MEMORY = re.compile(
+    "out of memory|allocate memory|not enough memory|Unable to allocate|bad_alloc|malloc of size|failed to map seg",
+    re.I,
+)
+_THREADS = re.compile("can't start new thread|Resource temporarily unavailable")
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -67,7 +74,25 @@ class InputError(ValueError):
 
 def reason_of(error: BaseException) -> str:
     """Return the first line of another library's message, or the type of its exception if it says nothing."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+    said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
+    return (said.splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+
+
+def shortage(error: BaseException, where: str | os.PathLike[str] | None = None) -> InputError | None:
+    """Return the sentence about an exception for want of memory, threads or processes; None for any other exception.
+
+    Args:
+        error: The exception, of Python or of a library.
+        where: What was being read or made.
+    """
+    number, said = getattr(error, "errno", None), str(error)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(said):
+        cure = "end other programs, ask for more (such as mem_mb of a job), or give less at once (smaller batches)"
+        return InputError(f"there is not enough memory ({reason_of(error)})", where=where, cure=cure)
+    if _THREADS.search(said) and (number == errno.EAGAIN or isinstance(error, RuntimeError)):
+        cure = "end other programs, or raise the number of processes that are allowed (ulimit -u)"
+        return InputError(f"no further thread or process can be started ({reason_of(error)})", where=where, cure=cure)
+    return None
 
 
 class InputErrors(InputError):

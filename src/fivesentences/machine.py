@@ -49,6 +49,44 @@ def hardware() -> dict[str, Any]:
     return found
 
 
+def available_memory() -> int | None:
+    """Return how many bytes this process may still take, swap included; None where the system does not say.
+
+    The least of what the machine has, what the control groups of a job or a container leave, and what the limits of the
+    process do. Memory that the system gives back when it is needed, such as of files that were read, counts.
+    """
+
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    limits = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+    left = [_bytes("/proc/meminfo", "MemAvailable", sys.maxsize) + _bytes("/proc/meminfo", "SwapFree")]
+    for limit, used in limits:
+        if (allowed := resource.getrlimit(limit)[0]) != resource.RLIM_INFINITY:
+            left.append(allowed - _bytes("/proc/self/status", used))
+    groups = Path("/proc/self/cgroup").read_text(encoding="utf-8") if Path("/proc/self/cgroup").is_file() else ""
+    for kind, group in (line.split(":", 2)[1:] for line in groups.splitlines()):
+        if kind in ("", "memory"):
+            root = Path("/sys/fs/cgroup", kind)
+            inside = root / group.strip("/")
+            most, now = ("memory.limit_in_bytes", "memory.usage_in_bytes") if kind else ("memory.max", "memory.current")
+            for folder in (one for one in (inside, *inside.parents) if one.is_relative_to(root)):
+                files = [_bytes(folder / "memory.stat", f"(?:total_)?{of}_file") for of in ("inactive", "active")]
+                left.append(_bytes(folder / most, "", sys.maxsize) - _bytes(folder / now, "") + sum(files))
+    return max(0, min(left))
+
+
+def _bytes(path: Path | str, name: str, otherwise: int = 0) -> int:
+    """Return the largest number that a file of Linux says behind a name, in bytes."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return otherwise
+    found = re.findall(rf"^{name}:?\s*(\d+)( kB)?$", text, flags=re.MULTILINE)
+    return max((int(number) * (1024 if unit else 1) for number, unit in found), default=otherwise)
+
+
 def cpu_kind() -> str:
     """The hardware behind the last digits of a training on the CPU: its vendor and torch's instructions for it."""
     try:

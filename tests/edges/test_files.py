@@ -28,15 +28,16 @@ def npy(shape: str, data: bytes = b"") -> bytes:
 def write_files(folder: Path) -> None:
     rng = np.random.default_rng(0)
     captions = [f"a {colour} dog runs" for colour in ["red", "blue", "green", "white", "black"] for _ in range(5)]
+    mixed = [captions[5 * (at % 5) + at // 5] for at in range(25)]  # one of each image, then the second of each
     np.save(folder / "s.npy", rng.normal(size=(5, 25)).astype(np.float32))
     (folder / "captions.txt").write_text("".join(f"{caption}\n" for caption in captions))
     (folder / "caps.json").write_text(json.dumps(captions))
-    (folder / "token.txt").write_text("".join(f"{at % 5}.jpg#{at // 5}\t{text}\n" for at, text in enumerate(captions)))
+    (folder / "token.txt").write_text("".join(f"{at % 5}.jpg#{at // 5}\t{text}\n" for at, text in enumerate(mixed)))
     (folder / "results.csv").write_text(
         "image_name| comment_number| comment\n"
-        + "".join(f"{at % 5}.jpg| 0| {text}\n" for at, text in enumerate(captions))
+        + "".join(f"{at % 5}.jpg| 0| {text}\n" for at, text in enumerate(mixed))
     )
-    annotations = [{"image_id": at % 5, "caption": text} for at, text in enumerate(captions)]
+    annotations = [{"image_id": at % 5, "caption": text} for at, text in enumerate(mixed)]
     coco = {"images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(5)], "annotations": annotations}
     (folder / "coco.json").write_text(json.dumps(coco))
     (folder / "wrapped.json").write_text(json.dumps({"captions": captions}))

@@ -19,6 +19,7 @@ from fivesentences.semantics import cider_matrix
 torch = pytest.importorskip("torch")
 
 OWN = np.arange(100) // 5 == np.arange(20)[:, None]
+UNEQUAL = np.sort(np.concatenate([np.arange(20), np.random.default_rng(2).integers(0, 20, 80)]))
 LINE = "COCO_val2014:sentid:{},COCO_val2014_{:012d}.jpg,{},{}\n"
 
 
@@ -54,6 +55,16 @@ def write_files(folder: Path) -> None:
         "image_tiles": np.tile(images, (5, 1)),
         "image_blocks": np.repeat(images, 5, axis=0),
         "image_mixed": np.repeat(images, 5, axis=0)[rng.permutation(100)],
+        "image_unequal": images[UNEQUAL],
+        "image_unequal_half": images[UNEQUAL].astype(np.float16) * np.float16(1 + 1e-3),
+        "unequal": scores[UNEQUAL],
+        "cosines": scores.T / 10,
+        "phi_zero": np.zeros_like(scores.T),
+        "phi_tiny": np.abs(scores.T) * 1e-9,
+        "phi_gaps": np.abs(scores.T) * (np.arange(20) != 4),
+        "distances": 30 - images @ captions.T,
+        "coarse": np.round(images @ captions.T / 4),
+        "few": scores[:4, :20],
         "twins": np.concatenate([images[:19], images[4:5]]),
         "subnormal": images * np.float32(1e-42),
         "half": (images * 20_000).astype(np.float16),
@@ -77,10 +88,22 @@ def write_files(folder: Path) -> None:
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 10000000000), }"
     with zipfile.ZipFile(folder / "endless.npz", "w") as archive:
         archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with zipfile.ZipFile(folder / "bomb.npz", "w") as archive:
+        archive.writestr("a.npy", (folder / "s.npy").read_bytes())
+        archive.infolist()[0].file_size = 1 << 45
+    for name, shape in (("overflow", "4611686018427387904, 4"), ("endless", f"{10**18}, {10**18}")):
+        text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}".ljust(117).encode() + b"\n"
+        (folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    first = np.argsort(-scores, axis=1)[:, :10]
+    reranked = np.full_like(scores, -np.inf)
+    np.put_along_axis(reranked, first, np.take_along_axis(scores, first, 1), 1)
+    np.save(folder / "reranked.npy", reranked)
+    torch.save(torch.from_numpy(reranked).half(), folder / "reranked.pt")
     with zipfile.ZipFile(folder / "readme.npz", "w") as archive:
         archive.writestr("readme.txt", "similarities")
     _write_tensors(folder, torch.from_numpy(scores))
     _write_coco(folder)
+    (folder / "owners.txt").write_text("".join(f"{owner}\n" for owner in UNEQUAL))
     (folder / "captions.txt").write_text("".join(f"a dog number {number} runs\n" for number in range(100)))
 
 
@@ -158,7 +181,7 @@ CASES = [
     right("evaluate long.npy", "R@k"),
     right("evaluate big_endian.npy", "R@k"),
     right("evaluate fortran.npy", "R@k"),
-    right("evaluate zero.npy", "zero.npy: 20 of 20 images score all captions equally", "100 of 100 captions"),
+    right("evaluate zero.npy", "20 of 20 images score all captions equally", "100 of 100 captions"),
     refused(lambda f: recall_at_k(_masked(f)), "similarity", "filled"),
     refused(lambda f: evaluate(_scores(f), _masked(f).T), "masked"),
     refused(lambda f: compare(_scores(f), _masked(f)), "masked"),
@@ -175,13 +198,29 @@ CASES = [
     refused("evaluate zeros.npy,captions.npy", "zeros.npy", "2 of", "20 rows", "leave out"),
     refused("evaluate images.npy,caption_zeros.npy", "caption_zeros.npy", "1 of", "100"),
     refused(lambda f: cosine_similarity(*(np.load(f / n) for n in ("zeros.npy", "captions.npy"))), "images: 2 of 20"),
-    refused("evaluate image_tiles.npy,captions.npy", "image_tiles.npy", "rows 0", "20 are",
+    refused("evaluate image_tiles.npy,captions.npy", "image_tiles.npy", "rows 0 and 20",
             "--image-of-caption"),
-    refused("evaluate image_mixed.npy,captions.npy", "20 images", "5 times", "rows 0"),
-    refused("evaluate tiles.npy", "tiles.npy", "100", "20 images"),
-    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows 0", "20 are"),
+    refused("evaluate image_mixed.npy,captions.npy", "image_mixed.npy", "rows 0"),
+    refused("evaluate tiles.npy", "tiles.npy", "100", "rows 0 and 20"),
+    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows 0 and 20"),
     right("evaluate image_blocks.npy,captions.npy", "20 images, 100 captions", "every image 5 times"),
-    right("evaluate twins.npy,captions.npy", "20 images, 100 captions"),
+    right("evaluate twins.npy,captions.npy", "20 images, 100 captions", "4 and 19"),
+    refused("evaluate image_unequal.npy,captions.npy", "image_unequal.npy", "100 rows", "--image-of-caption"),
+    refused("evaluate unequal.npy", "unequal.npy", "100 rows", "--image-of-caption"),
+    refused("evaluate captions.npy,image_unequal.npy", "image_unequal.npy", "first"),
+    right("evaluate image_unequal.npy,captions.npy --image-of-caption owners.txt", "20 images, 100 captions"),
+    right("evaluate image_unequal_half.npy,captions.npy --image-of-caption owners.txt", "20 images, 100 captions"),
+    right("evaluate unequal.npy --image-of-caption owners.txt", "20 images, 100 captions"),
+    refused("evaluate image_mixed.npy,captions.npy --image-of-caption owners.txt", "image_mixed.npy", "to image"),
+    # What numbers hang on.
+    refused("evaluate s.npy --phi cosines.npy", "cosines.npy", "is -", "numpy.maximum"),
+    refused("evaluate s.npy --phi cosines.npy --trec runs --trec-grades", "cosines.npy", "is -"),
+    refused("evaluate s.npy --phi phi_zero.npy", "phi_zero.npy", "0 everywhere"),
+    refused("evaluate s.npy --phi phi_tiny.npy", "phi_tiny.npy", "e-09"),
+    right("evaluate s.npy --phi phi_gaps.npy", "1 of 20 images", "N@k kept"),
+    right("evaluate distances.npy", "worse than chance"),
+    right("evaluate coarse.npy", "R@1 from"),
+    right("evaluate few.npy", "has 4 images", "R@5, R@10"),
     right("evaluate subnormal.npy,captions.npy", "20 images, 100 captions"),
     right("evaluate half.npy,captions.npy", "20 images, 100 captions"),
     right("evaluate int8.npy,captions.npy", "20 images, 100 captions"),
@@ -210,12 +249,15 @@ CASES = [
     right("evaluate two.npz:b", "20 images"),
     refused("evaluate objects.npz", "objects.npz:arr_0", "Python objects"),
     refused("evaluate endless.npz", "endless.npz:a"),
+    refused("evaluate bomb.npz", "bomb.npz:a", f"{1 << 45:,} bytes"),
+    *(refused(f"evaluate {name}.npy", f"{name}.npy: ") for name in ("overflow", "endless")),
+    *(refused(f"evaluate {n}", n, "-inf", "200 of 2,000", "re-ranker") for n in ("reranked.npy", "reranked.pt")),
     refused("evaluate readme.npz", "readme.npz", "array"),
     refused("evaluate empty.npz", "empty.npz"),
     refused("evaluate array.npz", "array.npy"),
     refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values"),
     # Re-scoring.
-    *(refused(f"evaluate huge.npy --inference {method}", "huge.npy", "image 0", "float32", "scale")
+    *(right(f"evaluate huge.npy --inference {method}", "20 images, 100 captions")
       for method in ("csls", "inverted_softmax", "assignment")),
     refused(f"{INVERTED},beta=1e308", "s.npy", "image 0", "caption 0", "smaller beta"),
     refused(f"{INVERTED},beta=nan", "--beta is 'nan'", "above 0"),

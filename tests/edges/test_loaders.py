@@ -105,6 +105,12 @@ def write_files(folder: Path) -> None:
     data[6] |= 1
     data[data.find(b"PK\x01\x02") + 8] |= 1
     (folder / "locked.zip").write_bytes(data)
+    for name, local, sign in (("nul", False, b"\0"), ("local", True, b"\xff")):
+        _zip(folder / f"{name}.zip", {"é.json": "{}"})
+        data = bytearray((folder / f"{name}.zip").read_bytes())
+        at = 30 if local else data.find("é".encode(), 40)
+        data[at : at + 2] = sign * 2
+        (folder / f"{name}.zip").write_bytes(data)
     tokens = "".join(f"a.jpg#{number}\tA dog {number} .\n" for number in range(5))
     _flickr8k(folder / "f.zip", tokens, ExpertAnnotations="a.jpg\ta.jpg#0\tnan\t2\t3\n",
               CrowdFlowerAnnotations="a.jpg\ta.jpg#0\t1e400\t1\t1\n")  # fmt: skip
@@ -200,6 +206,8 @@ CASES = [
     refused(lambda _: load_karpathy("many", "x"), "a_long_name_0.json", ", ..."),
     refused(lambda _: load_karpathy("up.zip", "x"), "'../x.json'"),
     refused(lambda _: load_karpathy("locked.zip", "x"), "encrypted"),
+    refused(lambda _: load_karpathy("nul.zip", "x"), "nul.zip: "),
+    refused(lambda _: load_karpathy("local.zip", "x"), "local.zip: ", "é.json"),
     refused(lambda _: load_flickr8k("digits.zip"), "line 1 is 'a.jpg#999"),
     refused(lambda _: load_flickr8k_expert("f.zip", load_flickr8k("f.zip")), "score is 'nan'"),
     refused(lambda _: load_flickr8k_crowdflower("f.zip", load_flickr8k("f.zip")), "'1e400'"),

@@ -38,7 +38,7 @@ def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):
 
 
 def test_a_phi_may_have_more_rows_where_they_are_wanted(folder):
-    np.save("more.npy", np.zeros((9, 3)))
+    np.save("more.npy", np.arange(27.0).reshape(9, 3))
     assert with_phi_files(gallery(3, 6), ["more.npy"], more_rows=True).phis["more"].shape == (9, 3)
     cut = with_phi_files(gallery(2, 6), ["more.npy"], more_rows=True, split=(3, 9))
     assert cut.phis["more"].shape == (9, 2)

@@ -66,6 +66,23 @@ def test_ndcg_by_grades_of_phi_equals_ours(tmp_path, side):
     assert found == pytest.approx(ndcg(similarity, phi, [5], side, image_of_caption=PAIRING)[5], abs=1e-12)
 
 
+@pytest.mark.parametrize("side", ["i2t", "t2i"])
+def test_queries_that_phi_says_nothing_or_little_of_count_in_the_mean_of_others(tmp_path, side):
+    similarity = RNG.normal(size=(20, len(PAIRING)))
+    phi = RNG.integers(1, 6, size=similarity.T.shape) / 5
+    phi[:, 3:9] = phi[:, :6] = phi[10:16, :] = 0
+    phi[:, 12] *= 1e-4  # rounded to 0 in parts of the largest
+    phi[20] *= 1e-4
+    scorer = ProtocolScorer(Gallery.of(similarity, PAIRING, {"mine": phi}))
+    _, run = measured(tmp_path, scorer, similarity, side)
+    ids = trec_ids(None, scorer.whole.n_images, "i"), trec_ids(None, scorer.whole.n_captions, "c")
+    write_qrels(tmp_path / "g.qrels", scorer, side, *ids, phi="mine")
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "g.qrels")))
+    assert {line.query_id for line in qrels} == {line.query_id for line in run}
+    found = ir_measures.calc_aggregate([ir_measures.nDCG @ 5], qrels, run)[ir_measures.nDCG @ 5]
+    assert found == pytest.approx(ndcg(similarity, phi, [5], side, image_of_caption=PAIRING)[5], abs=1e-3)
+
+
 def test_a_protocol_in_parts_ranks_each_query_within_its_gallery(tmp_path, monkeypatch):
     monkeypatch.setattr(protocols, "PROTOCOLS", {"folds": FOLDS, "first": FIRST})
     owner = RNG.permutation(np.repeat(np.arange(20), 3))

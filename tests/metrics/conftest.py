@@ -20,8 +20,8 @@ EPSILON = 1e-10
 ZETAS = (0, 1, 2)
 KINDS = (
     "random", "unequal captions", "captions out of order", "one image", "one pair", "two images", "one caption each",
-    "more than 30 images", "ties", "signed zeros", "all equal", "duplicated columns", "zero phi", "zero columns",
-    "zero rows", "sparse phi", "float16", "float32", "whole numbers", "half precision ties", "large and small",
+    "more than 30 images", "ties", "signed zeros", "all equal", "duplicated columns", "zero columns", "zero rows",
+    "sparse phi", "float16", "float32", "whole numbers", "half precision ties", "large and small",
     "unlabelled", "unlabelled and ties", "unlabelled first and last", "all alike",
 )  # fmt: skip
 
@@ -87,11 +87,11 @@ def made(kind: str) -> Case:
     if kind == "signed zeros":
         similarity = rng.choice([0.0, -0.0, 1.0], size=similarity.shape)
     if kind == "all equal":
-        similarity, phi = np.full_like(similarity, 0.25), np.ones_like(phi)
+        similarity, phi = np.full_like(similarity, 0.25), np.eye(n_images)[pairing]
     if kind == "duplicated columns":
         similarity, phi = np.repeat(similarity[:, ::5], 5, axis=1), np.repeat(phi[:, ::2], 2, axis=1)
-    if kind == "zero phi":
-        phi = np.zeros_like(phi)
+    if kind == "one pair":
+        phi = np.ones_like(phi)
     if kind == "zero columns":
         phi[:, [2, 5]] = 0
     if kind == "zero rows":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
+from fivesentences import arrays, evaluate
 from fivesentences.errors import InputError
-from fivesentences.retrieval import cosine, cosine_similarity, unique_images
+from fivesentences.retrieval import cosine, cosine_similarity, csls, unique_images
 from fivesentences.retrieval.cosine import cosine_of_rows
 
 
@@ -16,7 +19,7 @@ def embeddings():
     return rng.standard_normal((23, 8)), rng.standard_normal((71, 8))
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(np.float16, 2e-3), (np.float32, 1e-6), (np.float64, 1e-7)])
+@pytest.mark.parametrize("dtype, tolerance", [(np.float16, 2e-3), (np.float32, 1e-6), (np.float64, 1e-15)])
 def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypatch):
     from scipy.spatial.distance import cdist
 
@@ -24,8 +27,32 @@ def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypa
     monkeypatch.setattr(cosine, "CAPTIONS_PER_BLOCK", 7)
     images, captions = embeddings
     ours = cosine_similarity(images.astype(dtype), captions.astype(dtype))
-    assert ours.dtype == np.float32
+    assert ours.dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_allclose(ours, 1.0 - cdist(images, captions, "cosine"), atol=tolerance, rtol=0)
+
+
+def test_float64_is_not_halved_where_float32_would_rank_by_index():
+    angle = np.linspace(2e-5, 1e-5, 40)  # cosines differ by 1e-11, and the last caption is the nearest
+    captions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ours = cosine_similarity(np.array([[1.0, 0.0]]), captions)
+    assert np.argsort(-ours[0], kind="stable").tolist() == list(range(39, -1, -1))
+    assert np.argsort(-csls(ours, 1)[0], kind="stable").tolist() == list(range(39, -1, -1))
+
+
+def test_an_array_beyond_half_of_the_memory_lies_on_the_disk_without_a_name(embeddings, monkeypatch, tmp_path, capsys):
+    images, captions = (np.repeat(side, 3, axis=1).astype(np.float32) for side in embeddings)
+    in_memory = cosine_similarity(images, captions)
+    monkeypatch.setattr(arrays, "SMALL", 0)
+    monkeypatch.setattr(arrays, "available_memory", lambda: 2 * in_memory.nbytes - 2)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    on_disk = cosine_similarity(images, captions)
+    assert isinstance(on_disk, np.memmap) and not list(tmp_path.iterdir())
+    assert f"{in_memory.nbytes:,} bytes" in capsys.readouterr().err
+    np.testing.assert_array_equal(on_disk, in_memory)
+    assert evaluate(on_disk[:, :69]).values == evaluate(in_memory[:, :69]).values
+    monkeypatch.setattr(os, "posix_fallocate", lambda *_: os.truncate("/dev/full/nothing", 0))
+    with pytest.raises(InputError, match=f"{in_memory.nbytes:,} bytes"):
+        cosine_similarity(images, captions)
 
 
 def test_extreme_lengths_do_not_matter(embeddings):
@@ -74,8 +101,8 @@ def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
     images, _ = embeddings
     captions = np.random.default_rng(1).standard_normal((115, 8))
     for rows, often in ((images, 1), (np.repeat(images, 5, axis=0), 5)):
-        found, times = cosine_of_rows(rows, captions, "images", "captions")
-        assert times == often
+        found, merged = cosine_of_rows(rows, captions, "images", "captions")
+        assert (str(often) in merged) == (often > 1)
         np.testing.assert_array_equal(found, cosine_similarity(images, captions))
     as_many = cosine_of_rows(images, captions[:23], "images", "captions")[0]
     np.testing.assert_array_equal(as_many, cosine_similarity(images, captions[:23]))  # one caption per image: no side

@@ -33,7 +33,7 @@ def matrices():
 def test_values_are_those_of_equation_6(name, matrix, dtype, k):
     given = matrix.astype(dtype)
     ours = csls(given, k)
-    assert ours.dtype == np.float32
+    assert ours.dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_allclose(ours, by_definition(given, k), atol=1e-6, rtol=1e-6)
     exact = csls(given, k, out=np.empty(given.shape))
     np.testing.assert_allclose(exact, by_definition(given, k), atol=1e-12, rtol=0)

@@ -20,10 +20,22 @@ CAPTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join
 IMAGES = st.lists(st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=5)), min_size=1, max_size=8)
 
 
+def ngrams_of(group: list[str]) -> frozenset[tuple[str, ...]]:
+    """Every n-gram of 1 to 4 words of an image's references."""
+    words = [one.split() for one in group]
+    return frozenset(tuple(one[at : at + n]) for n in range(1, 5) for one in words for at in range(len(one) - n + 1))
+
+
 @settings(max_examples=40)
 @given(images=IMAGES)
 def test_cider_is_that_of_pycocoevalcap_for_the_set_and_for_each(images: list[tuple[str, list[str]]]) -> None:
     made, references = [one for one, _ in images], [group for _, group in images]
+    if (
+        len({ngrams_of(group) for group in references}) == 1
+    ):  # every n-gram is in every image, so that none has a weight
+        with pytest.raises(InputError, match=str(len(images))):
+            fivesentences.cider(made, references)
+        return
     corpus, each = Cider().compute_score(dict(enumerate(references)), {image: [one] for image, one in enumerate(made)})
     ours = fivesentences.cider(made, references)
     np.testing.assert_allclose(ours.each, each, rtol=0, atol=1e-9)
@@ -72,6 +84,29 @@ def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
     np.testing.assert_allclose(pd.read_csv("each.csv")["value"], ours.each)
     said = run("captioning", "made.txt", "references.txt")
     assert said.code == 1 and "references.txt" in said.err and "4 captions" in said.err
+
+
+@pytest.mark.parametrize(
+    ("captions", "noted"),
+    [
+        (["一只狗在跑", "两只猫在睡", "一只狗跑着", "两只猫睡着"], True),
+        (["หมาวิ่งเล่น", "แมวนอน", "หมาวิ่ง", "แมวนอนหลับ"], True),
+        (["कुत्ता दौड़ता है", "बिल्ली", "कुत्ता दौड़ता", "बिल्ली सोती"], False),
+        (["zebra", "elephant", "zebra", "elephants"], False),
+        (["un café", "crêpes", "un café noir", "des crêpes"], False),
+    ],
+)  # fmt: skip
+def test_captions_without_spaces_are_noticed(run, tmp_path, monkeypatch, captions: list[str], noted: bool) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, some in (("made.txt", captions[:2]), ("references.txt", captions[2:])):
+        Path(name).write_text("".join(f"{one}\n" for one in some), encoding="utf-8")
+    command = ("captioning", "made.txt", "references.txt", "--per-image", 1)
+    said, by_characters = run(*command), run(*command, "--metric", "cider-characters")
+    assert said.code == by_characters.code == 0
+    assert ("cider-characters" in said.out, captions[0] in by_characters.out) == (noted, False)
+    for metric in ("cider", "cider-characters"):
+        said = run("phi", metric, "made.txt", "-o", "phi.npy", "--per-image", 1)
+        assert said.code == 0 and ("cider-characters" in said.err) == (noted and metric == "cider")
 
 
 def test_names_of_the_package_are_those_of_its_rooms() -> None:

@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
@@ -124,6 +125,16 @@ def test_captions_of_two_thousand_words_score_as_the_originals(names):
     sizes = (600, 40, 7, 0) if names == ("rouge_l",) else (2000, 1990, 7, 0, 2000, 40)
     captions = [" ".join(rng.choice(["a", "b", "dog"], size=size)) for size in sizes]
     assert_matrices_equal_the_originals(names, captions, np.arange(len(sizes)) // 2)
+
+
+def test_tfidf_of_words_with_marks_is_scikit_learns_for_words_of_unicode():
+    captions = ["कुत्ता घास पर दौड़ता है", "कुत्ता दौड़ता", "बिल्ली घास पर", "คน กับ หมา", "หมา วิ่ง"]
+    images = np.array([0, 0, 1, 2, 2])
+    words = CountVectorizer(tokenizer=lambda text: regex.findall(r"\w+", text), token_pattern=None, lowercase=False)
+    vectors = TfidfTransformer().fit_transform(words.fit_transform(captions)).toarray()
+    cosine = vectors @ vectors.T
+    theirs = np.stack([cosine[:, images == image].mean(axis=1) for image in range(3)], 1)
+    np.testing.assert_allclose(tfidf_matrix(captions, images), theirs, atol=1e-12, rtol=0)
 
 
 @pytest.mark.data

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import unicodedata
 
+import pytest
+import regex
+from pycocoevalcap.cider.cider import Cider
+
+import fivesentences
 from fivesentences.semantics.tokenisation import tokenise
 
 
@@ -25,6 +30,26 @@ from fivesentences.semantics.tokenisation import tokenise
 )
 def test_reattached_punctuation_belongs_to_the_word_beside_it(caption, words):
     assert tokenise([caption], "reattached") == [words]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "caption", ["หมาวิ่ง ในสวน", "ガラス の 犬", "강아지 두 마리", "كَلْبٌ يَجْرِي", "một con chó", "कुता है"]
+)
+def test_a_character_has_the_marks_behind_it(caption, form):
+    composed = unicodedata.normalize("NFC", caption)
+    given = unicodedata.normalize(form, caption)
+    assert tokenise([given], "characters") == [regex.findall(r"\X", composed.replace(" ", ""))]
+    assert tokenise([given]) == [composed.split()]
+
+
+def test_cider_does_not_depend_on_how_accents_are_written():
+    """Candidates of a model are composed, references that were written on a Mac often are not."""
+    made = ["un café près de la fenêtre", "deux chiens à la plage"]
+    references = [["un café à la fenêtre", "un café noir"], ["deux chiens jouent à la plage", "la plage"]]
+    corpus, each = Cider().compute_score(dict(enumerate(references)), {image: [one] for image, one in enumerate(made)})
+    apart = [[unicodedata.normalize("NFD", one) for one in group] for group in references]
+    assert fivesentences.cider(made, apart).each == pytest.approx(each, abs=1e-9) and corpus > 1
 
 
 def test_every_character_but_white_space_is_a_word():

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from fivesentences.corpus import load_karpathy
 from fivesentences.errors import InputError
+from fivesentences.models import concepts
 from fivesentences.training.vocabulary import UNKNOWN, Vocabulary, released_words, words_of
 
 TEXT = """a dog man's dogs' don't they're t-shirt cannot gonna 'tis rock'n'roll o'clock '90s 2,000 3:30 5.5 u.s.a "stop"
@@ -35,6 +38,55 @@ def test_words_are_lower_case_runs_of_letters_and_digits_without_punctuation():
     assert words_of("The man's T-shirt, (red) says: 42!") == ["the", "man's", "t-shirt", "red", "says", "42"]
     assert words_of("Ein Mädchen läuft") == ["ein", "mädchen", "läuft"]
     assert words_of("... !") == []
+
+
+# A word is a letter and then letters, marks behind them, or joiners between them.
+SCRIPTS = {
+    "Hindi": ("कखगदसहनर", "ािीुूेैोौं्ँ़"), "Bengali": ("কখগদসহনর", "ািীুূেৈোৌং়্"), "Thai": ("กขคหมนวร", "ิีึืุู่้์ั"),
+    "Tamil": ("கஙசபனநய", "ாிீுூெேை்"), "Khmer": ("កខគឆម", "ាិីុូេែ្"), "Arabic": ("بتكلجريم", "ًٌٍَُِّْ"),
+    "Hebrew": ("אבגדשל", "ְִֵֶַָׁ"), "Vietnamese": ("aeiou", "\u0301\u0300\u0309\u0303\u0323\u0302"),
+    "Persian": ("میروخن", ""), "Amharic": ("የአማርኛው", ""),
+}  # fmt: skip
+
+
+@st.composite
+def captions_of_a_script(draw):
+    letters, marks = draw(st.sampled_from(list(SCRIPTS.values())))
+    syllable = st.tuples(st.sampled_from(letters), st.text(marks, max_size=2) if marks else st.just("")).map("".join)
+    word = st.lists(syllable, min_size=1, max_size=4)
+    joined = st.builds(str.join, st.sampled_from(["", "", "\u200c", "\u200d"]), word)
+    return draw(st.sampled_from([" ", ", ", "。", "؟ ", "। ", "_", "/", "\u200b"])).join(
+        draw(st.lists(joined, max_size=5))
+    )
+
+
+@given(captions_of_a_script(), st.sampled_from(["NFC", "NFD"]))
+def test_words_of_any_script_are_those_of_unicode_however_accents_are_written(caption, form):
+    expected = [word for run in regex.findall(r"\w+", unicodedata.normalize("NFC", caption)) for word in run.split("_")]
+    assert words_of(unicodedata.normalize(form, caption)) == [word for word in expected if word]
+
+
+@pytest.mark.parametrize(
+    ("caption", "words", "characters"),
+    [
+        ("कुत्ता दौड़ता है।", ["कुत्ता", "दौड़ता", "है"], ["कु", "त्", "ता", "दौ", "ड़", "ता", "है"]),
+        ("一只狗，在跑。", ["一只狗", "在跑"], ["一", "只", "狗", "在", "跑"]),
+        ("ガラス", ["ガラス"], ["ガ", "ラ", "ス"]),  # may be written by five characters
+        ("หมาวิ่ง", ["หมาวิ่ง"], ["ห", "ม", "า", "วิ่", "ง"]),
+        ("강아지 두 마리", ["강아지", "두", "마리"], ["강", "아", "지", "두", "마", "리"]),
+        ("Un café, 2 crêpes", ["un", "café", "2", "crêpes"], [*"uncafé2crêpes"]),
+        ("Kinder\u00adwagen \u200fכלב\u200f", ["kinderwagen", "כלב"], [*"kinderwagenכלב"]),
+        ("צה״ל paral·lel", ["צה״ל", "paral·lel"], [*"צהלparallel"]),
+        ("❤\ufe0f dog 👨\u200d👩 🇫🇷", ["dog"], [*"dog"]),
+        ("...", [], []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_marks_belong_to_words_and_to_characters(caption, words, characters, form):
+    given, words = unicodedata.normalize(form, caption), [unicodedata.normalize("NFC", word) for word in words]
+    assert words_of(given) == words
+    assert words_of(given, characters=True) == [unicodedata.normalize("NFC", one) for one in characters]
+    assert concepts.words_of(given) == [word for word in words if len(word) > 1 and not word[0].isdecimal()]
 
 
 def test_special_words_come_first_then_the_most_frequent_and_equals_by_alphabet():
@@ -72,11 +124,12 @@ def vocabulary_file(path, words=("a", "dog", "'s", "."), **changes):
     return path
 
 
-@pytest.mark.parametrize("cut", ["pattern", "nltk"])
+@pytest.mark.parametrize("cut", ["pattern", "characters", "nltk"])
 def test_a_vocabulary_is_written_and_read_back_with_the_way_of_cutting(tmp_path, cut):
     released = Vocabulary.read_released(vocabulary_file(tmp_path / "v.json"))
     assert released.encode("A dog's cat.") == [1, 4, 5, 6, 3, 7, 2]
-    vocabulary = released if cut == "nltk" else Vocabulary.of_captions(["ein Mädchen", "a dog"], min_count=1)
+    vocabulary = released if cut == "nltk" else Vocabulary.of_captions(["ein 狗狗", "a dog"], 1, cut == "characters")
+    assert cut != "characters" or len(vocabulary.encode("狗狗")) == 4
     vocabulary.write(tmp_path / "vocabulary.json")
     assert Vocabulary.read(tmp_path / "vocabulary.json") == vocabulary
 

@@ -37,6 +37,7 @@ rule parse_captions:
         runtime="12h",
     params:
         mirror=MIRROR,
+        language="en",  # files from before Java had one are parsed again
     message:
         "Parse the captions of {wildcards.dataset}/{wildcards.split} with SPICE's own parser"
     script:
@@ -53,6 +54,7 @@ use rule parse_captions as parse_training_captions with:
     params:
         part=part_of_training,
         mirror=MIRROR,
+        language="en",
     message:
         "Parse the training captions of {wildcards.dataset} ({wildcards.captions}) with SPICE's own parser"
 

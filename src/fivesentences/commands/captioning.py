@@ -13,7 +13,8 @@ from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 from fivesentences.evaluation.caption_tables import CaptionTable
 from fivesentences.semantics.caption_file import read_captioned
-from fivesentences.semantics.captioning import cider, spice
+from fivesentences.semantics.captioning import cider, notes_on_blanks, spice
+from fivesentences.semantics.tokenisation import one_word_each
 
 
 def captioning(
@@ -64,9 +65,15 @@ def captioning(
         raise InputError(what, where=references, cure="give the images that were captioned, in the same order")
     name, _, tokenisation = metric.partition("-")
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
-    sheet = Sheet(["metric", "candidates"], [("", "score")], [[metric, f"{len(made):,}", f"{found.corpus:.4f}"]])
+    alike = None if tokenisation == "characters" else one_word_each([*made, *texts])
+    row, notes = (
+        [metric, f"{len(made):,}", f"{found.corpus:.4f}"],
+        [*notes_on_blanks(made, groups), *filter(None, [alike])],
+    )
+    sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
-    outputs.write([sheet], lambda: tidy, {"metric": metric, "candidates": len(made), "value": found.corpus}, read)
+    content = {"metric": metric, "candidates": len(made), "value": found.corpus, "notes": notes}
+    outputs.write([sheet], lambda: tidy, content, read)
 
 
 def _references_of(ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path) -> list[list[str]]:

@@ -17,7 +17,7 @@ from fivesentences.commands.score_sheets import content_of_models, labelled, mod
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
+from fivesentences.evaluation.gallery_files import read_scores
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
@@ -223,9 +223,9 @@ def _score(
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
-        matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed)
-        similar = scorer.whole.with_similarity(matrix, model.matrix)
-        return similar, [*of_matrix, *notes_on_constant_scores(similar)]
+        owner = scorer.whole.image_of_caption
+        matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed, image_of_caption=owner)
+        return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
 
     with working("check the models", len(given.models) - 1) as advance:  # before anything is computed
         for model in given.models[1:]:
@@ -241,6 +241,8 @@ def _score(
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
             evaluations[model.name] = scorer(gallery, inference=inference, queries=queries, progress=advance)
         evaluations[model.name].about["similarity"] = model.words
+        of = f"{model.name}: " if len(given.models) > 1 else ""
+        notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
             write_rankings(model.name, gallery)
     subject: dict[str, Any] = {}

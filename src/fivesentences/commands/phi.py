@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from fivesentences.arrays import read_npy
 from fivesentences.commands.arguments import Mirror, Out, Quiet
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
@@ -23,7 +24,8 @@ from fivesentences.semantics import (
 )
 from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.phi_file import check_matrix, note_beside
-from fivesentences.semantics.registry import needs_tuples
+from fivesentences.semantics.registry import needs_tuples, parse_name
+from fivesentences.semantics.tokenisation import one_word_each
 from fivesentences.semantics.top_k import check_store
 from fivesentences.storage import check_outputs
 
@@ -95,6 +97,8 @@ def phi(
         given = equal_pairing(captions, len(texts), per_image)
     if (pairing := own_pairing(table, captions, given)) is None:
         pairing = equal_pairing(captions, len(texts), 5)
+    if parse_name(name).tokenisation not in (None, "characters") and (alike := one_word_each(texts)):
+        print(alike, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     made_of = None
@@ -105,13 +109,18 @@ def phi(
     if top_k is None:
         write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
         note, kind = read_phi_note(out), "float32"
+        matrix = read_npy(out)
+        blank = {"captions": ~matrix.any(axis=1), "images": ~matrix.any(axis=0)}
+        zeros = [f"{of.sum():,} {side}" for side, of in blank.items() if of.any()]
     else:
         write_top_k(name, texts, pairing, out, top_k, made_of)
-        note = read_top_k(out).note
+        note, zeros = read_top_k(out).note, []
         kind = f"best {note['top_k']} images of each caption of"
     rows, columns = note["shape"]
     seconds = time.monotonic() - started
     print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
+    if zeros:
+        print(f"{' and '.join(zeros)} are 0 against all others: they are blank, or share no word with any.")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:

@@ -27,9 +27,12 @@ class Hyperparameters(Strict):
     """Largest norm of the gradient."""
     min_word_count: Count = 4
     """Words seen less often in training captions are `<unk>`."""
+    words: Literal["spaced", "characters"] = "spaced"
+    """How captions are cut: at spaces and punctuation, or every letter is a word, with its marks, for languages that
+    are written without spaces, such as Chinese, Japanese and Thai."""
     vocabulary: Path | None = None
-    """Word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count is not used. null: words of
-    the run's training captions, without punctuation."""
+    """Word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count and words are not used.
+    null: words of the run's training captions, without punctuation."""
     selection: DevSelection = "rsum"
     """Dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by CIDEr whose
     ranks are discounted."""
@@ -48,7 +51,7 @@ class Hyperparameters(Strict):
     @model_serializer(mode="wrap")
     def _without_usual_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out some settings where they are as usual, as settings were recorded before these were there."""
-        usual = {"vocabulary": None, "precision": "float32"}
+        usual = {"words": "spaced", "vocabulary": None, "precision": "float32"}
         return {key: value for key, value in serialise(self).items() if key not in usual or value != usual[key]}
 
 

@@ -44,11 +44,13 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
         what = f"this is not a complete zip archive ({str(error).rstrip('.')})"
         raise InputError(what, where=path, cure="fetch it or pack it again") from None
     _name_in_utf8(archive)
-    for name in archive.namelist():
+    # zipfile cuts names at a NUL, and what follows, such as .jpg, would vanish; a field in UTF-8 can be another name.
+    for name in (name for entry in archive.infolist() for name in (entry.orig_filename, entry.filename)):
         pure = PurePosixPath(name.replace("\\", "/"))
-        if pure.is_absolute() or ".." in pure.parts or ":" in "".join(pure.parts[:1])[1:2]:
+        if pure.is_absolute() or ".." in pure.parts or ":" in "".join(pure.parts[:1])[1:2] or "\0" in name:
             archive.close()
-            raise InputError(f"entry '{name}' would leave the folder; the archive is refused.", where=path.name)
+            what = "has a NUL in its name" if "\0" in name else "would leave the folder"
+            raise InputError(f"entry '{name}' {what}; the archive is refused.", where=path.name)
     return archive
 
 
@@ -215,7 +217,7 @@ def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -
             return file.read(size)  # not read(), which unpacks 2 GB of an entry that states less
     except KeyError:
         raise InputError(f"there is no entry '{name}'.", where=shown) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, MemoryError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, MemoryError, ValueError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
         what = f"entry '{name}' is damaged or too large ({reason})"
         raise InputError(what, where=shown, cure="fetch the archive again") from None

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fivesentences.corpus.parquet import label_of, read_parquet, write_labelled
+from fivesentences.corpus.parquet import label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
@@ -159,8 +159,10 @@ def read_documents(path: Path) -> Documents:
     label_of(stored, path, _METADATA, FORMAT, _CURE)
     if missing := [name for name in COLUMNS if name not in stored.column_names]:
         raise InputError(f"it has no column '{missing[0]}'", where=path, cure=_CURE)
+    with readable(path, _CURE):
+        columns = [tuple(stored.column(name).to_pylist()) for name in COLUMNS]
     try:
-        return Documents(*(tuple(stored.column(name).to_pylist()) for name in COLUMNS))
+        return Documents(*columns)
     except InputError as error:
         raise InputError(str(error), where=path) from None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,25 @@ from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError, reason_of
 from fivesentences.storage import replacing
 
-_UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError)
+
+@contextmanager
+def readable(path: Path | str, cure: str) -> Iterator[None]:
+    """Turn whatever pyarrow raises in the block into one sentence that names the file.
+
+    Args:
+        path: The file.
+        cure: Advice about a damaged one, such as "make it again".
+
+    Raises:
+        InputError: If the block fails, but for lack of memory.
+    """
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # damaged pages, dates beyond Python's, unknown time zones: no list is complete
+        what = f"this is not a readable parquet file ({reason_of(error)})"
+        raise InputError(what, where=path, cure=cure) from None
 
 
 def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) -> pa.Table:
@@ -30,13 +49,10 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
         InputError: If it is missing or damaged, names a column twice, or holds text that is not UTF-8.
     """
     check_file(path)
-    try:
-        # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
-        with pq.ParquetFile(path) as file:
-            stored = file.read(columns)
+    # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
+    with readable(path, cure), pq.ParquetFile(path) as file:
+        stored = file.read(columns)
         stored.validate(full=True)
-    except _UNREADABLE as error:
-        raise _unreadable(path, error, cure) from None
     names = stored.column_names
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"it has two columns named '{twice[0]}'", where=path, cure=cure)
@@ -54,10 +70,8 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
     Raises:
         InputError: If a column cannot be converted.
     """
-    try:
+    with readable(path, cure):  # the metadata may be of other columns
         return stored.to_pandas()  # type: ignore[no-any-return]
-    except _UNREADABLE as error:  # such as metadata of other columns
-        raise _unreadable(path, error, cure) from None
 
 
 def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.DataFrame:
@@ -95,7 +109,3 @@ def label_of(stored: pa.Table, path: Path | str, key: bytes, form: int, cure: st
     if found != form:
         raise InputError(f"its format is {str(found)[:40]} but this version reads {form}", where=path, cure=cure)
     return dict(label)
-
-
-def _unreadable(path: Path | str, error: Exception, cure: str) -> InputError:
-    return InputError(f"this is not a readable parquet file ({reason_of(error)})", where=path, cure=cure)

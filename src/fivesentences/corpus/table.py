@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from fivesentences.corpus.parquet import frame_of, label_of, read_parquet, write_labelled
+from fivesentences.corpus.parquet import frame_of, label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 
@@ -28,7 +28,7 @@ _METADATA, _CURE = b"fivesentences.corpus", "make it again"
 # for training.
 _SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# Where str.splitlines() splits: tools that write one caption per line must not write additional lines.
+# Where str.splitlines() splits: tools that write one caption or name per line must not write additional lines.
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
 
@@ -56,9 +56,9 @@ class Corpus:
             written with the table. Parts of the corpus do not have it.
 
     Raises:
-        InputError: If a column is missing or unknown, a value is missing, a caption is blank or contains a line break,
-            a text holds half of a surrogate pair, a caption_id occurs twice, the captions of an image are not adjacent
-            or disagree about its filename, split or category, or there is no image at all.
+        InputError: If a column is missing or unknown, a value is missing or blank, a text contains a line break or half
+            of a surrogate pair, a caption_id occurs twice, the captions of an image are not adjacent or disagree about
+            its filename, split or category, or there is no image at all.
     """
 
     name: str
@@ -166,9 +166,10 @@ class CorpusSizes:
         """
         stored = read_parquet(path, _CURE, ["image_id", "split"])
         read_as = _read_as(label_of(stored, path, _METADATA, FORMAT, _CURE), path)
-        counted = stored.group_by("split").aggregate([("image_id", "count_distinct"), ("image_id", "count")])
-        splits = [str(split) for split in counted["split"].to_pylist()]
-        images, captions = (counted[f"image_id_{kind}"].to_pylist() for kind in ("count_distinct", "count"))
+        with readable(path, _CURE):
+            counted = stored.group_by("split").aggregate([("image_id", "count_distinct"), ("image_id", "count")])
+            splits = [str(split) for split in counted["split"].to_pylist()]
+            images, captions = (counted[f"image_id_{kind}"].to_pylist() for kind in ("count_distinct", "count"))
         return cls(dict(zip(splits, images, strict=True)), dict(zip(splits, captions, strict=True)), read_as)
 
 
@@ -187,6 +188,18 @@ def caption_at(text: str, where: str) -> str:
     if not caption:
         raise InputError(f"{where} is empty; give the caption or leave the image out.")
     return caption
+
+
+def name_at(name: str, where: str) -> str:
+    """Return the name of an image after checking that it stands on one line, as lists of names have it.
+
+    Raises:
+        InputError: If it holds a line break of any kind; the sentence begins with ``where``.
+    """
+    if _LINE_BREAK.search(name):
+        what = f"the name {name[:60]!a} contains a line break, after which names would belong to other images"
+        raise InputError(what, where=where, cure="rename the image")
+    return name
 
 
 def split_named(name: str) -> str:
@@ -285,4 +298,4 @@ def _wrong(column: str, value: object) -> str | None:
         return "is empty"
     if _SURROGATE.search(value):
         return "holds half of a surrogate pair, which is not a character"
-    return "contains a line break" if column == "caption" and _LINE_BREAK.search(value) else None
+    return "contains a line break" if _LINE_BREAK.search(value) else None

@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from fivesentences.encoders.spec import PLACE, EncoderSpec
-from fivesentences.errors import InputError, reason_of
+from fivesentences.errors import InputError, reason_of, shortage
 from fivesentences.features.exactness import exact
 
 
@@ -90,6 +90,6 @@ def versions(*packages: str) -> dict[str, str]:
 
 def unreadable(where: str, error: Exception) -> InputError:
     """Return the error about a model that a library does not load."""
-    return InputError(
+    return shortage(error, where) or InputError(
         f"this model cannot be loaded ({reason_of(error)})", where=where, cure="fetch it or save it again"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import evaluate
 from fivesentences.metrics import Evaluation
 from fivesentences.retrieval.cosine import cosine_of_rows
-from fivesentences.retrieval.gallery import as_array, checked_matrix
+from fivesentences.retrieval.gallery import Gallery, as_array, checked_matrix
 
 
 class EmbeddingEvaluator:
@@ -85,5 +86,7 @@ class EmbeddingEvaluator:
             if not self._batches[name]:
                 raise InputError(f"no batch had {name}; call update first.")
         images, captions, *pairing = (np.concatenate(some) for some in self._batches.values() if some)
-        similarity, _ = cosine_of_rows(images, captions, "images", "captions")
-        return evaluate(similarity, image_of_caption=pairing[0] if pairing else None, **self._options)
+        owner = pairing[0] if pairing else None
+        similarity, merged = cosine_of_rows(images, captions, "images", "captions", owner)
+        gallery = Gallery.of(similarity, owner)
+        return evaluate(replace(gallery, notes=tuple(filter(None, [merged]))), **self._options)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -18,8 +19,8 @@ from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
 from fivesentences.corpus.caption_rows import COLUMNS, IDS, IMAGES, Rows, caption_columns, is_name, text_rows, unpacked
-from fivesentences.corpus.parquet import read_parquet
-from fivesentences.corpus.table import caption_at, split_named
+from fivesentences.corpus.parquet import read_parquet, readable
+from fivesentences.corpus.table import caption_at, name_at, split_named
 from fivesentences.documents import check_file, lines_of, parse_json, text_of
 from fivesentences.errors import Cure, InputError, reason_of
 
@@ -105,7 +106,7 @@ def read_caption_table(
             names = _values(row, image_column, where, (str, int))
             if len(names) != 1:
                 raise InputError(f"'{image_column}' holds {len(names)} names; an image has one.", where=where)
-            image = str(names[0]).strip()
+            image = name_at(str(names[0]), where).strip()
         if not texts:
             raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
         owner = places.setdefault(image, len(places))
@@ -164,16 +165,21 @@ def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
 def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
     """Yield the rows of the columns that may be of use; a column that was asked for is there."""
     check_file(path)
-    try:
+    with readable(path, _AGAIN):
         schema = pq.read_schema(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"this is not a readable parquet file ({reason_of(error)})", where=path, cure=_AGAIN) from None
-    usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
-    wanted = [one.name for one in schema if one.name in usual and "binary" not in str(one.type)]  # bytes: photographs
+        usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
+        never = {
+            one.name for one in schema if one.name in set(COLUMNS).difference(asked) and pa.types.is_temporal(one.type)
+        }
+        # Bytes are photographs.
+        wanted = [one.name for one in schema if one.name in usual - never and "binary" not in str(one.type)]
     unknown = [f"'{name}'" for name in asked if not {name, name.partition(".")[0]} & set(wanted)]
     if unknown or not (asked or set(COLUMNS) & set(wanted)):
         _missing(path, dict.fromkeys(schema.names), unknown[0] if unknown else "of captions")
-    for number, row in enumerate(read_parquet(path, _AGAIN, wanted).to_pylist()):
+    stored = read_parquet(path, _AGAIN, wanted)
+    with readable(path, _AGAIN):
+        rows = stored.to_pylist()
+    for number, row in enumerate(rows):
         yield f"{path}, row {number}", row
 
 
@@ -183,8 +189,11 @@ def _samples(path: Path) -> Rows:
     row: dict[str, Any] = {}
     key = None
     try:
-        with tarfile.open(path, "r:") as archive:  # not compressed, so that nothing unpacks to more than it is
+        # Not compressed, so that nothing unpacks to more than it is.
+        with tarfile.open(path, "r:", tarinfo=_headers_within(path.stat().st_size)) as archive:
             for member in archive:
+                if member.size < 0 or archive.offset <= member.offset:  # type: ignore[attr-defined]  # CVE-2025-8194
+                    raise tarfile.ReadError(f"the next entry would stand before '{member.name[:80]}'")
                 name = PurePosixPath(member.name.replace("\\", "/"))
                 if name.is_absolute() or ".." in name.parts:
                     raise InputError(f"entry '{member.name}' would leave the folder; the shard is refused.", where=path)
@@ -211,9 +220,9 @@ def _samples(path: Path) -> Rows:
                 elif isinstance(fields := parse_json(data, where), dict):
                     row = {**fields, **row}
             _check_end(path, archive.offset)
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # a damaged archive fails anywhere in tarfile; nested headers end Python's recursion
         raise InputError(f"this is not a whole .tar ({reason_of(error)})", where=path, cure=_AGAIN) from None
     if row:
         yield f"{path}, {key}", row
@@ -234,6 +243,20 @@ def _check_end(path: Path, end: int) -> None:
                 f"byte {end:,} of {path.stat().st_size:,} is neither an entry nor the end: it is damaged, cut or joined"
             )
             raise InputError(what, where=path, cure=_AGAIN)
+
+
+def _headers_within(size: int) -> type[tarfile.TarInfo]:
+    """Return a class of headers that refuse an entry larger than its archive, before anything of it is read."""
+
+    class Header(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> tarfile.TarInfo:  # type: ignore[override]
+            found = super().frombuf(buf, encoding, errors)
+            if not 0 <= found.size <= size:
+                raise tarfile.ReadError(f"an entry states {found.size:,} bytes, and the file has {size:,}")
+            return found
+
+    return Header
 
 
 def _usual(names: Sequence[str], row: dict[str, Any]) -> list[str]:

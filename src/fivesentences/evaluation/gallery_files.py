@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.retrieval.blocks import COLUMNS_PER_BLOCK
 from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
+from fivesentences.semantics.validation import check_gains
 
 
 def read_gallery(
@@ -55,15 +56,15 @@ def read_gallery(
         InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
             named.
     """
-    matrix, notes = read_scores(similarity, text, transposed=transposed)
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
-    pairing = None if image_of_caption is None else read_pairing(image_of_caption, max(matrix.shape))
-    if captions is not None and len((table := read_captioned(captions)).captions) == max(matrix.shape):
+    n_captions = max(read_matrix(similarity).shape) if text is None else len(read_matrix(text))
+    pairing = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
+    if captions is not None and len((table := read_captioned(captions)).captions) == n_captions:
         pairing = own_pairing(table, captions, pairing)
+    matrix, notes = read_scores(similarity, text, transposed=transposed, image_of_caption=pairing)
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
-    notes += notes_on_constant_scores(gallery)
     if not phis:
         return gallery, notes
     texts = None if captions is None else captions_of(gallery, captions)
@@ -72,7 +73,11 @@ def read_gallery(
 
 
 def read_scores(
-    similarity: Path, text: Path | None = None, *, transposed: bool = False
+    similarity: Path,
+    text: Path | None = None,
+    *,
+    transposed: bool = False,
+    image_of_caption: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[Any], list[str]]:
     """Read a similarity ``[images, captions]`` from a file or from two files of embeddings, not yet checked.
 
@@ -80,6 +85,7 @@ def read_scores(
         similarity: The similarity, or embeddings of the images; see ``read_gallery``.
         text: Embeddings of the captions.
         transposed: True if the rows of the similarity are captions.
+        image_of_caption: ``[captions]`` image of each caption, where it is known.
 
     Returns:
         The matrix, and sentences on how it was computed.
@@ -90,27 +96,8 @@ def read_scores(
     rows = read_matrix(similarity)
     if text is None:
         return rows.T if transposed else rows, []
-    matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
-    repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
-    return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
-
-
-def notes_on_constant_scores(gallery: Gallery) -> list[str]:
-    """Return a sentence on queries for which a model says nothing, where there are any."""
-    notes = []
-    sides = (("images", "captions", gallery.similarity), ("captions", "images", gallery.similarity.T))
-    for side, others, scores in sides:
-        first = scores[:, 0]
-        rows = np.flatnonzero((first == scores[:, -1]) & (first == scores[:, scores.shape[1] // 2]))  # mostly none
-        for start in range(0, scores.shape[1], COLUMNS_PER_BLOCK) if scores.shape[1] > 1 else ():
-            block = np.asarray(scores[:, start : start + COLUMNS_PER_BLOCK][rows])
-            rows = rows[(block == first[rows, None]).all(axis=1)]
-        if scores.shape[1] > 1 and len(rows):
-            notes.append(
-                f"{gallery.name}: {len(rows):,} of {len(scores):,} {side} score all {others} equally, so that as "
-                "queries they rank by index alone."
-            )
-    return notes
+    matrix, merged = cosine_of_rows(rows, read_matrix(text), similarity, text, image_of_caption)
+    return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.", *filter(None, [merged])]
 
 
 def with_phi_files(
@@ -168,7 +155,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
 
     Raises:
         InputError: If the captions are not as many as the gallery's, there is no such metric, it needs parsed captions,
-            or the gallery has it already.
+            the gallery has it already, or it is 0 everywhere.
     """
     for name in metrics:
         check_whole(name)
@@ -181,9 +168,10 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
     texts = captions_of(gallery, captions)
     scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in dict.fromkeys(metrics)}
-    return gallery.and_phis(
-        {name: matrix_of(one, np.empty(one.shape, dtype=np.float32), name) for name, one in scorers.items()}
-    )
+    made = {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
+    for name, matrix in made.items():
+        check_gains(matrix, f"{captions}: {name}")
+    return gallery.and_phis(made)
 
 
 def captions_of(gallery: Gallery, path: Path) -> list[str]:

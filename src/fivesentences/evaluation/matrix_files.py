@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fivesentences.arrays import read_npy
+from fivesentences.arrays import check_memory, read_npy
 from fivesentences.console import Bar
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     if path.suffix not in SUFFIXES:
         raise InputError(f"matrices are read from {', '.join(SUFFIXES)}; this is none of them.", where=path)
     check_file(path)
+    if path.suffix != ".npy":
+        check_memory(path.stat().st_size, path)
     readers = {".npy": read_npy, ".json": _json, ".csv": _csv}
     return checked_matrix(readers[path.suffix](path) if path.suffix in readers else _of_several(path, key), path)
 
@@ -188,7 +190,9 @@ def _of_several(path: Path, key: str | None) -> NDArray[Any]:
         raise
     except Exception as error:  # what a damaged file raises depends on where it is damaged
         what = f"it is damaged, or holds objects that are never loaded ({_first_line(error)})"
-        raise InputError(what, where=path, cure="write it by numpy.savez or torch.save(tensor, path)") from None
+        raise shortage(error, path) or InputError(
+            what, where=path, cure="write it by numpy.savez or torch.save(tensor, path)"
+        ) from None
     if not isinstance(arrays, Mapping):
         raise InputError(f"this is one .npy array under another name; rename it to {path.stem}.npy.", where=path)
     names = [name[:40] for name in arrays]
@@ -200,7 +204,13 @@ def _of_several(path: Path, key: str | None) -> NDArray[Any]:
         raise InputError(f"{path} holds {len(names) or 'no'} arrays ({shown or 'none'}); {cure}.")
     called = f"{path}:{key}" if key else str(path)
     try:
+        if isinstance(arrays, np.lib.npyio.NpzFile):
+            check_memory(
+                max(one.file_size for one in arrays.zip.infolist() if one.filename in (key, f"{key}.npy")), called
+            )
         values = arrays[key]
+    except InputError:
+        raise
     except Exception as error:  # a damaged member fails anywhere in zipfile, zlib or numpy's reader of headers
         raise InputError(
             f"{called}: this is no whole array of numbers ({_first_line(error)}); write it again."

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
+from fivesentences.metrics.notes import Placement, note_on_equal_rows
 from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 from fivesentences.retrieval.rescoring import Inference
@@ -229,8 +230,8 @@ class ProtocolScorer:
         Raises:
             InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
-        found, how = [], Inference.of(inference)
-        for gallery, (_, _, evaluator) in zip(self.galleries(similarity), self.parts, strict=True):
+        found, how, given = [], Inference.of(inference), self.whole.with_similarity(similarity)
+        for gallery, (_, _, evaluator) in zip(self.galleries(given), self.parts, strict=True):
             found.append(evaluator.with_queries(gallery, inference=how, visit=visit))
             if progress is not None:
                 progress()
@@ -241,6 +242,10 @@ class ProtocolScorer:
         for same in zip(*(one.queries if queries else () for one in found), strict=True):
             joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
         values = averaged([[value for value in one.values if value["direction"]] for one in found])
+        sides = found[0].placements
+        placements = {side: Placement.joined([one.placements[side] for one in found]) for side in sides}
+        of_rows = note_on_equal_rows(given.similarity, given.name)
+        about["notes"] = [*given.notes, *of_rows, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:

@@ -75,7 +75,8 @@ def compare(
         models, whole.image_of_caption, method=method, resamples=resamples, confidence=confidence, seed=seed
     )
     about = models["a"].about
-    notes = [*sentences(about), frame.attrs["notes"][0], f"p is not adjusted for {len(frame)} metrics."]
+    hang = [f"{name}: {note}" for name, model in models.items() for note in model.about["notes"]]
+    notes = [*sentences(about), *hang, frame.attrs["notes"][0], f"p is not adjusted for {len(frame)} metrics."]
     two = frame.drop(columns=NOT_OF_TWO).assign(**{column: about[column] for column in GALLERY_COLUMNS})
     once = (*GALLERY_COLUMNS, "clusters", "style", "weighting", "discount")
     two.attrs.update(about | stated_once(notes, once))

@@ -63,6 +63,9 @@ class RunEvaluator:
             recall, and do not score re-scored similarities.
         image_of_caption: ``[captions]``; default equal image-major blocks.
         labels: ``[images, labels]``, true where a picture shows a thing; with them there is PMRP.
+
+    Attributes:
+        notes: Sentences on what the numbers of the last call hang on, by inference method.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class RunEvaluator:
     ):
         self._phis, self._image_of_caption, self._labels = dict(phis), image_of_caption, labels
         self._main = next(iter(phis))
+        self.notes: list[str] = []
         self._gallery: Gallery | None = None
         self._scorers: dict[tuple[int, int], list[ProtocolScorer]] = {}
 
@@ -99,6 +103,7 @@ class RunEvaluator:
         values: list[RunValue] = []
         hubs: Hubs = {}
         per_image = None
+        self.notes = []
 
         def count_hubs(read: Gallery, directions: Sequence[Direction]) -> None:
             for direction in directions:
@@ -109,6 +114,7 @@ class RunEvaluator:
             whole, naive = folds == 1, method == "naive"
             of_main, *of_others = self._scorers_of(gallery, folds, read_folds)
             found = of_main(gallery, inference=method, queries=whole and naive, visit=count_hubs if whole else None)
+            self.notes += [f"{reading}: {note}" for note in found.about["notes"]]
             numbers = [value for value in found.values if value["direction"]]
             for scorer in of_others if naive else ():
                 numbers += [value for value in scorer(gallery).values if value["phi"] and value["direction"]]
@@ -195,7 +201,9 @@ def evaluate_runs(
         matrix = read_similarity(run.similarity, gallery)
         values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity)
         about = {**_about(run.spec), "kept_epoch": kept_epoch(run.similarity.parent)}
-        contents.append({**about, **gallery_of_all, "values": values, "hubs": hubs})
+        for note in evaluator.notes:
+            print(f"{run.spec.name}: {note}")
+        contents.append({**about, **gallery_of_all, "notes": evaluator.notes, "values": values, "hubs": hubs})
         if of_images is not None:
             frames.append(frame_of_run(run.spec.name, image_ids, of_images))
     if per_image is not None:

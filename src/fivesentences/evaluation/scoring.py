@@ -18,7 +18,7 @@ from fivesentences.machine import device_named
 from fivesentences.models import Matcher
 from fivesentences.models.released_checkpoints import load_imported, words_of
 from fivesentences.training.checkpoint import load_trained
-from fivesentences.training.data import Split, check_layout
+from fivesentences.training.data import Split, check_known, check_layout
 from fivesentences.training.loop import reproducible
 from fivesentences.training.run import read_run
 from fivesentences.training.scoring import similarity_of
@@ -68,6 +68,7 @@ def score_split(
     check_layout(trained.model.layout, table, str(folder), cure)
     extras = trained.extras(gallery.captions, gallery.image_of_caption)
     part = Split.of(gallery, table, trained.preparation, trained.vocabulary, extras)
+    check_known(part, trained.vocabulary, corpus, f"of the {split} captions")
     return gallery, _scored(
         trained.model, part, trained.spec.training.threads, device, features, label, trained.spec.training.precision
     )
@@ -124,6 +125,7 @@ def score_imported(
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
     check_layout(model.layout, table, str(checkpoint), "name features of the kind that its authors trained with")
     part = Split.of(gallery, table, Preparation("as_stored"), words)
+    check_known(part, words, corpus, f"of the {split} captions")
     return gallery, _scored(model, part, torch.get_num_threads(), device, features, label)
 
 

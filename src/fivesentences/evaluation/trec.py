@@ -117,8 +117,10 @@ def write_qrels(
 ) -> None:
     """Write which items of its gallery are each query's own, or their phi, for every query that the protocol scores.
 
-    Grades of TREC are whole numbers, so a pair's phi is written in ``GRADES`` parts of the largest phi of the matrix,
-    and a pair of grade 0 not at all. nDCG with linear gains is ours but for this rounding.
+    Grades of TREC are whole numbers, so a pair's phi is written in ``GRADES`` parts of the largest phi of the matrix
+    (of the query, where all of its own would be rounded to 0), and a pair of grade 0 not at all. nDCG with linear gains
+    is ours but for this rounding. A query whose phi is 0 everywhere has one line of grade 0: without any, other
+    programs would leave it out of their means.
 
     Args:
         path: The file.
@@ -133,17 +135,19 @@ def write_qrels(
     """
     owner = scorer.whole.image_of_caption
     matrix = None if phi is None else np.asarray(scorer.whole.phis[phi])
-    largest = 0.0 if matrix is None else float(matrix.max())
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for images, captions in _indices(scorer):
             if matrix is None:
-                grades = (owner[captions][:, None] == images).astype(int)
+                gains, unit = (owner[captions][:, None] == images).astype(float), 1.0
             else:
-                grades = np.rint(matrix[np.ix_(captions, images)] * (GRADES / largest if largest else 0)).astype(int)
+                gains, unit = matrix[np.ix_(captions, images)].astype(float), GRADES / float(matrix.max())
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
-            for query, row in zip(queries, grades.T if direction == "i2t" else grades, strict=True):
-                file.writelines(f"{query} 0 {items[item]} {row[item]}\n" for item in np.flatnonzero(row))
+            for query, row in zip(queries, gains.T if direction == "i2t" else gains, strict=True):
+                largest = row.max()
+                grades = np.rint(row * (unit if largest * unit > 0.5 else GRADES / (largest or 1))).astype(int)
+                listed = np.flatnonzero(grades) if largest else [0]
+                file.writelines(f"{query} 0 {items[item]} {grades[item]}\n" for item in listed)
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:

@@ -102,7 +102,7 @@ def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: st
     checked_choice("ties", ties, ASP_TIES)
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
-    reader = AspReader({UNNAMED: checked_phi(phi, matrix.shape)}, side, (ties,))
+    reader = AspReader({UNNAMED: checked_phi(phi, matrix.shape, gains=False)}, side, (ties,))
     read_rankings(matrix, side, reader)
     return percent(reader.values[UNNAMED, ties])
 

@@ -16,6 +16,7 @@ from fivesentences.errors import Argument, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
+from fivesentences.metrics.notes import Placement, notes_of
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
@@ -152,7 +153,8 @@ class Evaluator:
             InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
                 direction or inference method.
         """
-        return replace(self.with_queries(similarity, directions, inference), queries=[], scored={})
+        found = self.with_queries(similarity, directions, inference)
+        return replace(found, queries=[], scored={}, placements={})
 
     def per_query(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> list[QueryValues]:
         """Compute the values of every query, which ``paired_test`` compares.
@@ -177,30 +179,40 @@ class Evaluator:
         if isinstance(directions, str) or not len(directions):
             raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
         wanted, how = [checked_direction(direction) for direction in directions], Inference.of(inference)
-        matrix, known = self._use(similarity)
+        whole, known = self._use(similarity)
         numbers: list[_Number] = []
-        for sides, gallery in how.read(Gallery(matrix, known.pairing, name=name_of(similarity)), wanted):
+        placements: dict[Direction, Placement] = {}
+        for sides, gallery in how.read(whole, wanted):
             if visit is not None:
                 visit(gallery, sides)
-            numbers += (number for side in sides for number in self._numbers(gallery.similarity, known, side))
+            for side in sides:
+                found, placements[side] = self._numbers(gallery.similarity, known, side)
+                numbers += found
         values: list[MetricValue] = [{**number.key, "value": number.value} for number in numbers]
         if set(wanted) == set(DIRECTIONS):
             values += sums_of(values)
         queries: list[QueryValues] = [{**one.key, "values": one.queries} for one in numbers if one.queries is not None]
         scored = {str(side): np.arange(known.shape[side == "t2i"]) for side in wanted}
         about = {**about_of(known.shape, [known.shape]), "phis": list(known.phis), **how.about}
-        return Evaluation(values, about, queries, scored)
+        about["notes"] = [*whole.notes, *self.notes_of(placements)]
+        return Evaluation(values, about, queries, scored, placements)
 
-    def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:
+    def notes_of(self, placements: Mapping[Direction, Placement]) -> list[str]:
+        """Return sentences on what the numbers hang on: ties, chance, small galleries, queries with nothing to find."""
+        return notes_of(placements, self.ks, self.ms if self._known and self._known.phis else (), self.empty)
+
+    def _use(self, similarity: Similarity) -> tuple[Gallery, _Known]:
         """Check the matrix and return what is known of its gallery, computed again only where the gallery changed."""
         given = similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity")
         known = self._known
         if known is not None and known.fits(given, self._phis is None):
-            return checked_similarity(given, known.shape), known
+            notes = given.notes if isinstance(given, Gallery) else ()
+            matrix = checked_similarity(given, known.shape)
+            return Gallery(matrix, known.pairing, name=name_of(similarity), notes=notes), known
         pairing = None if isinstance(given, Gallery) else self._image_of_caption
         gallery = Gallery.of(given, pairing, self._phis, more_rows=self.ideal_pool == "given_rows")
         self._known = self._learned(gallery, isinstance(given, Gallery))
-        return gallery.similarity, self._known
+        return replace(gallery, phis={}), self._known
 
     def _learned(self, gallery: Gallery, was_given: bool) -> _Known:
         """Compute everything that depends on the gallery but not on the similarity."""
@@ -219,8 +231,8 @@ class Evaluator:
             known.codes = category_codes(self._categories, self._caption_categories, gallery.shape, pairing)
         return known
 
-    def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> list[_Number]:
-        """Return every number of one direction."""
+    def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> tuple[list[_Number], Placement]:
+        """Return every number of one direction, and where the own items of its queries stand."""
         own_phis = {name: relevance.phi for name, relevance in known.relevance.items()}
         asp = AspReader(own_phis, side, self.asp_ties) if own_phis and self.asp_ties else None
         plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
@@ -252,7 +264,8 @@ class Evaluator:
                 numbers.append(_mean(key_of("ASP", side, formula=ties, phi=name), values))
         if plausible is not None:
             of_queries = 100.0 * plausible.r_precision.mean(axis=0)  # over zetas; NaN without label
-            numbers.append(_Number(key_of("PMRP", side), float(np.nanmean(of_queries)), of_queries))
+            value = float(np.nanmean(of_queries))
+            numbers.append(_Number(key_of("PMRP", side), value, of_queries, np.isnan(of_queries)))
         if category is not None:
             for cutoff in self.category_cutoffs:
                 metric = "mAP" if cutoff is None else f"mAP@{cutoff}"
@@ -260,12 +273,19 @@ class Evaluator:
             numbers.append(self._mean(key_of("R-P", side), (category.r_precision, category.n_relevant == 0)))
         for name, positives in self._positives.items():
             numbers += self._of_positives(ranking, positives, name)
-        return numbers + (self._hubs(ranking) if self.hubness else [])
+        nothing: dict[tuple[str, str, str], NDArray[np.bool_]] = {}
+        for number in numbers:
+            # Also where no query has nothing, so that several galleries have the same keys.
+            found = np.zeros(len(ranks), dtype=bool) if number.nothing is None else number.nothing
+            key = metric_of(number.key["metric"]).name, number.key["phi"], number.key["ground_truth"]
+            nothing[key] = nothing.get(key, False) | found
+        placed = Placement.of(ranking, matrix, known.pairing, nothing)
+        return numbers + (self._hubs(ranking) if self.hubness else []), placed
 
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """Return a mean over queries of which some may have nothing to find."""
         direction: Direction = "i2t" if key["direction"] == "i2t" else "t2i"
-        return _mean(key, after_policy(scores, empty or self.empty, direction))
+        return replace(_mean(key, after_policy(scores, empty or self.empty, direction)), nothing=scores[1])
 
     def _registered(self, ranking: Ranking, relevance: Relevance | None = None, phi: str = "") -> Iterator[_Number]:
         """Yield the metrics whose entry in the registry names the function that computes them."""
@@ -380,11 +400,19 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class _Number:
-    """A number, and ``[queries]`` its value for every query if there is one; NaN where a query is left out."""
+    """A number.
+
+    Attributes:
+        key: Its name and variant.
+        value: Its value.
+        queries: ``[queries]`` its value for every query if there is one; NaN where a query is left out.
+        nothing: ``[queries]`` which queries have nothing to find.
+    """
 
     key: MetricKey
     value: float
     queries: NDArray[np.float64] | None = None
+    nothing: NDArray[np.bool_] | None = None
 
 
 def _mean(key: MetricKey, fractions: NDArray[np.float64]) -> _Number:

@@ -78,7 +78,7 @@ def ncs(
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
-        phi: ``[captions, images]``, any real dtype, finite.
+        phi: ``[captions, images]``, at least 0, any real dtype, finite.
         ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
         keep_ground_truth: Whether the query's own items stay; if not, they leave the ranking and the ideal.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import Ranking, ranking_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, share_of
@@ -14,6 +15,7 @@ from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, c
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
 GAINS = ("linear", "exponential")
+LARGEST_EXPONENT = 900  # sums over a gallery stay below 2**1024
 
 
 def ndcg_scores(ranking: Ranking, relevance: Relevance, k: int, gains: str = "linear") -> Scores:
@@ -66,6 +68,8 @@ def ndcg(
     checked_choice("gains", gains, GAINS)
     checked_choice("empty", empty, POLICIES)
     gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi})
+    if gains == "exponential" and (highest := float(gallery.phis[UNNAMED].max())) > LARGEST_EXPONENT:
+        raise InputError(f"phi reaches {highest:.4g}, and 2 to that power is no float; scale it, or use linear gains.")
     relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
     ranking = ranking_of(gallery, side, max(cutoffs))
     scores = {k: ndcg_scores(ranking, relevance, k, gains) for k in cutoffs}

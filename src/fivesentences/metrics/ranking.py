@@ -110,6 +110,9 @@ class Ranking:
         n_gallery: Items of the gallery.
         ground_truth_rank: ``[queries]`` position, 0 is best, of the best-placed ground-truth item; empty if it was
             not asked for.
+        tied: ``[queries]`` items of others whose score equals that item's, so that only their order decides; empty
+            with ``ground_truth_rank``.
+        ahead: ``[queries]`` items whose score is higher.
     """
 
     direction: Direction
@@ -118,6 +121,8 @@ class Ranking:
     n_own: NDArray[np.int64]
     n_gallery: int
     ground_truth_rank: NDArray[np.int64]
+    tied: NDArray[np.int64]
+    ahead: NDArray[np.int64]
 
     def first(self, k: int, keep_ground_truth: bool = True) -> NDArray[np.int64]:
         """Return the first ``k`` items, with the query's own items or without them.
@@ -190,7 +195,7 @@ def rank(
     owner[: len(pairing)] = pairing
     items = np.empty((n_queries, depth), dtype=np.int64)
     own = np.empty((n_queries, depth), dtype=bool)
-    ranks = np.empty(n_queries if find_ground_truth else 0, dtype=np.int64)
+    ranks, tied, ahead = (np.empty(n_queries if find_ground_truth else 0, dtype=np.int64) for _ in range(3))
     of_queries = matrix[:, : len(pairing)] if direction == "t2i" else matrix
 
     def work(part: slice) -> None:
@@ -210,16 +215,19 @@ def rank(
             best = np.maximum.reduceat(own_scores, begin)
             is_best = own_scores == np.repeat(best, own_of.count[part])
             target = np.minimum.reduceat(np.where(is_best, captions, n_gallery), begin)
+            own_equal = np.add.reduceat(is_best.astype(np.int64), begin)
         else:
-            target = pairing[part]
+            target, own_equal = pairing[part], np.ones(len(queries), dtype=np.int64)
             best = scores[np.arange(len(queries)), target]
         # The position of the item `target`, whose score is `best`, in its query's order.
         before = np.count_nonzero(scores > best[:, None], axis=1)
         equal = scores == best[:, None]
-        for row in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
+        n_equal = np.count_nonzero(equal, axis=1)
+        ahead[part], tied[part] = before, n_equal - own_equal
+        for row in np.flatnonzero(n_equal > 1):
             before[row] += np.count_nonzero(equal[row, : target[row]])
         ranks[part] = before
 
     in_threads(work, parts_of_queries(n_queries, n_gallery))
     n_own = own_of.count if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
-    return Ranking(direction, items, own, n_own, n_gallery, ranks)
+    return Ranking(direction, items, own, n_own, n_gallery, ranks, tied, ahead)

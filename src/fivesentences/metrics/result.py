@@ -16,6 +16,9 @@ from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues,
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fivesentences.metrics.notes import Placement
+    from fivesentences.retrieval.arguments import Direction
+
 GALLERY_COLUMNS = ("protocol", "images", "captions", "galleries", "tie_rule")
 WHOLE = "the whole matrix is one gallery"
 
@@ -27,7 +30,7 @@ class Evaluation:
     Attributes:
         values: The numbers.
         about: protocol, protocol_words, images and captions (of a gallery), galleries (how many), file_images and
-            file_captions (of all that was given), averaged, tie_rule, phis.
+            file_captions (of all that was given), averaged, tie_rule, phis, notes (sentences on what numbers hang on).
         queries: The value of each metric for every scored query, if it was asked for; medians, sums and statistics of
             hubs have none.
         scored: By direction, ``[queries]`` index in the file of each scored query, in the order of ``queries``.
@@ -37,6 +40,7 @@ class Evaluation:
     about: dict[str, Any] = field(default_factory=dict)
     queries: list[QueryValues] = field(default_factory=list)
     scored: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    placements: Mapping[Direction, Placement] = field(default_factory=dict)
 
     __iter__ = None  # type: ignore[assignment]  # Python would otherwise iterate by self[0], self[1], ...
 
@@ -108,7 +112,8 @@ class Evaluation:
 
     def _noted(self, form: str) -> pd.DataFrame:
         table: pd.DataFrame = _frames().table_of(self.values, form)
-        table.attrs.update(self.about, **_frames().stated_once(sentences(self.about), GALLERY_COLUMNS))
+        notes = [*sentences(self.about), *self.about.get("notes", ())]
+        table.attrs.update(self.about, **_frames().stated_once(notes, GALLERY_COLUMNS))
         return table
 
     def __repr__(self) -> str:

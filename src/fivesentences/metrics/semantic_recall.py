@@ -82,7 +82,7 @@ def semantic_recall(
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
-        phi: ``[captions, images]``, any real dtype, finite.
+        phi: ``[captions, images]``, at least 0, any real dtype, finite.
         ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
         m: Images (released) or items (paper) that count as relevant, at least 1.

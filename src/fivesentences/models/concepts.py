@@ -29,8 +29,9 @@ from fivesentences.arrays import read_npz
 from fivesentences.config.types import Variant
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
+from fivesentences.semantics.tokenisation import WORD, find_words
 
-WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
+_WORD = re.compile(rf"(?!\d){WORD}")
 SHORTEST = 2  # characters of a word
 IRREGULAR = {"men": "man", "women": "woman", "children": "child"}
 _STOPPED = """
@@ -232,7 +233,7 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
 
 def words_of(text: str) -> list[str]:
     """Lower-case words of a text: a letter, then letters, digits, apostrophes, hyphens; at least two characters."""
-    return [word for word in WORD.findall(text.lower()) if len(word) >= SHORTEST]
+    return [word for word in find_words(_WORD, text) if len(word) >= SHORTEST]
 
 
 def folded(word: str, known: Collection[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import pickle
 import re
-import tarfile
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.documents import check_file
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
 from fivesentences.storage import sha256_of, write_json
@@ -277,6 +276,8 @@ def _plain(path: Path) -> Any:
         reason = f"it holds a {found[1]}" if found else "it holds more than weights and settings"
         raise InputError(f"{path} is refused, and nothing in it was run: {reason}.") from None
     except Exception as error:  # a damaged file can fail in any way
+        if short := shortage(error, path):
+            raise short from None
         what, cure = _kind_of(path, str(error))
         raise InputError(what, where=path, cure=cure) from None
 
@@ -286,7 +287,9 @@ def _kind_of(path: Path, complaint: str) -> tuple[str, str]:
     give = "give the .pth.tar that the released training code saved"
     if not path.stat().st_size:
         return "it is empty", give
-    if tarfile.is_tarfile(path):
+    with path.open("rb") as file:  # not by tarfile, which would unpack and follow whatever it states
+        head = file.read(512)
+    if head[257:262] == b"ustar":
         return "this is a .tar archive, not a checkpoint", "unpack it, and import the checkpoint in it"
     if "TorchScript" in complaint:
         return "this is a TorchScript program, which is never loaded", give

@@ -58,7 +58,7 @@ def assignment(
             instead of ``captions_per_image``.
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names); it serves both directions.
+        ``[images, captions]`` float32, float64 from float64 (or what ``out`` names); it serves both directions.
 
     Raises:
         InputError: As ``best_assignment``, or if ``out`` does not fit.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.arrays import new_npy
+from fivesentences.arrays import new_array, new_npy
 from fivesentences.errors import InputError
 from fivesentences.retrieval.gallery import first_not_finite
 from fivesentences.storage import check_npy, replacing
@@ -147,25 +147,28 @@ def filled(
     fill: Callable[[NDArray], None],
     given: NDArray | None = None,
     name: str | Path = "similarity",
+    dtype: type[np.floating] | None = None,
 ) -> NDArray[np.floating]:
     """Return a new matrix, or ``out``, after ``fill`` has written all of it.
 
     Args:
-        out: None, the path of a ``.npy`` file (float32, memory-mapped, replaced when complete) or a floating array.
+        out: None, the path of a ``.npy`` file (memory-mapped, replaced when complete) or a floating array.
         shape: Shape of the matrix.
         fill: Writes into the array that it is called with.
         given: Matrix that ``fill`` reads; ``out`` may be exactly this array, but must not overlap it otherwise.
         name: Name of the given matrix for errors.
+        dtype: Type of a new matrix; default that in which the values of ``given`` keep their order.
 
     Returns:
-        float32, or the array or file that ``out`` names.
+        A new matrix (as ``new_array``), or the array or file that ``out`` names.
 
     Raises:
         InputError: If ``out`` does not fit, cannot be written, the disk has no room, or a result is beyond the range of
             its type; a file is then not written.
     """
+    dtype = dtype or (np.float32 if given is None else kept_type(given))
     if out is None:
-        out = np.empty(shape, dtype=np.float32)
+        out = new_array(shape, dtype, name)
     if isinstance(out, np.ndarray):
         if out.shape != shape or out.dtype.kind != "f":
             raise InputError(f"out is {out.dtype} {list(out.shape)}; a floating array {list(shape)} is needed.")
@@ -177,7 +180,7 @@ def filled(
         return out
     check_npy(out, "a matrix")
     with replacing(out) as temporary:
-        array = new_npy(temporary, np.float32, shape)
+        array = new_npy(temporary, dtype, shape)
         _fill(fill, array, name)
         array.flush()
     matrix: NDArray[np.floating] = np.load(out, mmap_mode="r", allow_pickle=False)

@@ -9,13 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.retrieval.blocks import Output, filled
-from fivesentences.retrieval.gallery import (
-    checked_matrix,
-    refuse_not_finite,
-    refuse_repeats,
-    refuse_scattered_repeats,
-    repeats,
-)
+from fivesentences.retrieval.gallery import checked_matrix, refuse_not_finite
+from fivesentences.retrieval.repeated_rows import BY_RULE, refuse_repeats, repeats, rows_of_images, twins
+from fivesentences.semantics.validation import checked_pairing
 
 IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
 
@@ -25,7 +21,8 @@ def cosine_similarity(
 ) -> NDArray[np.floating]:
     """Return cosines of every image with every caption: naive inference (kNN-margin eq. 1).
 
-    Besides the result, only one block of each side is in memory; memory maps are read as they are.
+    Besides the result, only one block of each side is in memory; memory maps are read as they are. A result that takes
+    more than half of the memory that is left lies in a temporary file.
 
     Args:
         images: ``[images, dim]`` embeddings, one row per image, any real dtype, finite. Half precision is multiplied
@@ -35,7 +32,8 @@ def cosine_similarity(
         normalise: Whether vectors are first scaled to length 1; if not, dot products.
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
+        ``[images, captions]`` float32 (float64 if a side is float64 or integers; or what ``out`` names), in -1 to 1
+        where normalised.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero (it has no cosine, and would be ranked
@@ -43,39 +41,57 @@ def cosine_similarity(
     """
     left, right = _checked_pair(images, captions, "images", "captions")
     refuse_repeats(left, "images")
-    return _products(left, right, out, normalise)
+    return _products(left, right, "similarity", out, normalise)
 
 
 def cosine_of_rows(
-    images: ArrayLike, captions: ArrayLike, name_of_images: str | Path, name_of_captions: str | Path
-) -> tuple[NDArray[np.floating], int]:
+    images: ArrayLike,
+    captions: ArrayLike,
+    name_of_images: str | Path,
+    name_of_captions: str | Path,
+    image_of_caption: ArrayLike | None = None,
+) -> tuple[NDArray[np.floating], str]:
     """Return cosines of embeddings as models store them: every image once, or once per caption.
 
     Args:
-        images: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images.
+        images: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images: in equal blocks, or as
+            ``image_of_caption`` says.
         captions: ``[captions, dim]``.
         name_of_images: Name of the images for errors, such as their file.
         name_of_captions: Name of the captions for errors.
+        image_of_caption: ``[captions]`` image index of each caption, where it is known.
 
     Returns:
-        ``[images, captions]`` float32, and how many times each image was given.
+        ``[images, captions]`` as ``cosine_similarity``, and a sentence on rows that were merged, empty if none were.
 
     Raises:
-        InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated in another order
-            than blocks, or the two look exchanged.
+        InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated and nothing says
+            whose captions they are, rows of one image differ, or the two look exchanged.
     """
     left, right = _checked_pair(images, captions, name_of_images, name_of_captions)
+    name = f"similarity of {name_of_images} and {name_of_captions}"
+    if image_of_caption is not None and len(left) == len(right):
+        pairing = checked_pairing(image_of_caption, len(right))
+        if pairing.max() + 1 == len(left):
+            return _products(left, right, name), ""
+        left, merged = rows_of_images(left, pairing, name_of_images)
+        return _products(left, right, name), merged
     often = repeats(left)
     if often > 1 and len(left) == len(right):
-        return _products(left[::often], right), often
+        merged = f"{name_of_images} has every image {often} times; one of each was taken."
+        return _products(left[::often], right, name), merged
     exchanged = "give the embeddings of the images first, then those of the captions."
     if (of_captions := repeats(right)) > 1:
         what = f"{name_of_captions} has {len(right)} rows, each {of_captions} times, as embeddings of images have"
         raise InputError(f"{what}; {exchanged}")
     if len(left) > len(right):
         raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
-    refuse_repeats(left, name_of_images)
-    return _products(left, right), 1
+    if image_of_caption is None:
+        if len(left) == len(right) and (twins(right) >= 0).mean() > max(BY_RULE, 2 * (twins(left) >= 0).mean()):
+            what = f"rows of {name_of_captions} are repeated, as embeddings of images are, and those of"
+            raise InputError(f"{what} {name_of_images} are not; {exchanged}")
+        refuse_repeats(left, name_of_images)
+    return _products(left, right, name), ""
 
 
 def _checked_pair(
@@ -100,7 +116,9 @@ def _checked_pair(
     return left, right
 
 
-def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
+def _products(
+    left: NDArray, right: NDArray, name: str, out: Output = None, normalise: bool = True
+) -> NDArray[np.floating]:
     """Compute cosines, or dot products, of all rows with all rows."""
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
@@ -114,7 +132,7 @@ def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool
                 some_images = _prepared(left[pictures], normalise, dtype)
                 result[pictures, texts] = some_images @ some_captions.T
 
-    return filled(out, (len(left), len(right)), fill)
+    return filled(out, (len(left), len(right)), fill, name=name, dtype=dtype)
 
 
 def unique_images(rows: ArrayLike) -> NDArray:
@@ -130,13 +148,13 @@ def unique_images(rows: ArrayLike) -> NDArray:
         ``[images, ...]`` a view of every ``times``-th row; ``rows`` itself where nothing is repeated.
 
     Raises:
-        InputError: If it is not a matrix of real numbers, or the images are repeated one after the other (a, b, c, a,
-            b, c) instead of in blocks.
+        InputError: If it is not a matrix of real numbers, or images are repeated otherwise than in equal blocks (a, b,
+            c, a, b, c; or a, a, b, b, b).
     """
     matrix = checked_matrix(rows, "rows")
     times = repeats(matrix)
     if times == 1:
-        refuse_scattered_repeats(matrix, "rows")
+        refuse_repeats(matrix, "rows")
     return matrix[::times]
 
 

@@ -26,7 +26,8 @@ def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.
             itself is allowed).
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), larger is more similar; it serves both directions.
+        ``[images, captions]`` float32, float64 from float64 (or what ``out`` names), larger is more similar; it serves
+        both directions.
 
     Raises:
         InputError: If ``similarity`` is transposed, repeats its images or is not finite, k is below 1, or ``out``

@@ -6,7 +6,6 @@ re-scoring receive a ``Gallery`` and trust it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import plain_array
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.retrieval.repeated_rows import refuse_repeats, rows_of_images
+from fivesentences.semantics.validation import check_gains, checked_pairing
 
 UNNAMED = "phi"  # name of a phi that is given without one
 CELLS_OF_SPARSE = 1 << 32  # of a tensor that is stored with fewer numbers than it has cells
-FEW_COLUMNS = 64
 LARGEST_PHI = 1e30  # sums and squares of more would overflow
 EXACT = 1 << 53  # up to here float64 holds every integer
 CELLS_AT_ONCE = 1 << 18  # checked to be finite at a time, few enough to stay in the processor's cache
@@ -51,12 +50,14 @@ class Gallery:
         image_of_caption: ``[captions]`` image index of each caption.
         phis: By name, ``[captions, images]``; with ``more_rows`` perhaps further captions below those of the gallery.
         name: Name of the similarity for errors; a ``Path`` if it was read from that file.
+        notes: Sentences on how the similarity was made of what was given.
     """
 
     similarity: NDArray[Any]
     image_of_caption: NDArray[np.int64]
     phis: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     name: str | Path = "similarity"
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -71,8 +72,9 @@ class Gallery:
         """Check matrices and put them together.
 
         Args:
-            similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Memory
-                maps and torch tensors, on any device, are accepted. A gallery is taken as it is.
+            similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Memory maps and torch
+                tensors, on any device, are accepted. A gallery is taken as it is. Where ``image_of_caption`` is
+                given, there may be one row per caption: equal rows of one image are merged.
             image_of_caption: ``[captions]`` image index of each caption; default equal, image-major blocks.
             phis: ``[captions, images]`` by name, one matrix (which is called "phi"), or None.
             more_rows: As in ``with_phis``.
@@ -80,10 +82,12 @@ class Gallery:
 
         Raises:
             InputError: If ``similarity`` is not a matrix of finite real numbers, looks transposed or repeats its
-                images; if ``image_of_caption`` is missing or does not fit; or as ``with_phis``.
+                images where nothing says whose captions they are; if ``image_of_caption`` is missing or does not fit,
+                or rows of one image differ; or as ``with_phis``.
         """
         if not isinstance(similarity, Gallery):
-            gallery = cls(*_checked_pair(similarity, image_of_caption, name), name=name)
+            matrix, pairing, notes = _checked_pair(similarity, image_of_caption, name)
+            gallery = cls(matrix, pairing, name=name, notes=notes)
         elif image_of_caption is not None:
             raise InputError("a gallery already says whose each caption is; leave image_of_caption out.")
         else:
@@ -151,11 +155,15 @@ class Gallery:
             InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
         called = similarity.name if isinstance(similarity, Gallery) else name or self.name
+        notes = similarity.notes if isinstance(similarity, Gallery) else ()
         matrix = checked_similarity(similarity, self.shape, called)
+        if matrix.shape != self.shape and matrix.shape == (self.n_captions, self.n_captions):
+            matrix, merged = rows_of_images(matrix, self.image_of_caption, called)
+            notes = (merged,)
         if matrix.shape != self.shape:
             shapes = f"{called} is {list(matrix.shape)} but {self.name} is {list(self.shape)}"
             raise InputError(f"{shapes}; both must be of the same images and captions.")
-        return replace(self, similarity=matrix, name=called)
+        return replace(self, similarity=matrix, name=called, notes=notes)
 
     def part(self, images: slice, every_row: bool = False) -> Gallery:
         """Return the gallery of some consecutive images and their captions.
@@ -232,21 +240,25 @@ def checked_similarity(
             "transposed",
             cure=Cure("pass similarity.T", "give --transposed, or save its transpose"),
         )
-    if n_images == n_captions:  # only then can each image be repeated once per caption
+    cure = "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)"
+    if (found := first_not_finite(matrix)) and np.isneginf(matrix[found]):
+        scored = sum(int(np.isfinite(block).sum()) for _, block in _blocks(matrix))
+        cure = (
+            f"{scored:,} of {matrix.size:,} pairs have a score. If a re-ranker scored the first candidates alone, fill "
+            "the others from the similarity that chose them, less a constant that puts these below all of its scores; "
+            "equal values would rank them by index"
+        )
+    refuse_not_finite(matrix, f"{name}: similarity" if isinstance(name, Path) else name, "image {0}, caption {1}", cure)
+    # Only then can each image be repeated once per caption; whoever names an image for each caption has said that not.
+    if n_images == n_captions and shape is None:
         refuse_repeats(matrix, name)
-    refuse_not_finite(
-        matrix,
-        f"{name}: similarity" if isinstance(name, Path) else name,
-        "image {0}, caption {1}",
-        "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)",
-    )
     return matrix
 
 
 def _checked_pair(
     similarity: ArrayLike, image_of_caption: ArrayLike | None, name: str | Path
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return a similarity, and the image of each of its columns."""
+) -> tuple[NDArray[Any], NDArray[np.int64], tuple[str, ...]]:
+    """Return a similarity, the image of each of its columns, and sentences on what was made of its rows."""
     if image_of_caption is None:
         matrix = checked_similarity(similarity, name=name)
         n_images, n_captions = matrix.shape
@@ -255,11 +267,16 @@ def _checked_pair(
                 f"{name} is {[n_images, n_captions]}: {n_captions} captions are not equal blocks for {n_images} images",
                 cure=Cure("pass image_of_caption, the image index of each caption", "give --image-of-caption FILE"),
             )
-        return matrix, np.repeat(np.arange(n_images), n_captions // n_images)
+        return matrix, np.repeat(np.arange(n_images), n_captions // n_images), ()
     owners = as_array(image_of_caption, "image_of_caption")
     countable = owners.ndim == 1 and owners.size and owners.dtype.kind in "iuf" and np.isfinite(owners).all()
     matrix = checked_similarity(similarity, (int(owners.max()) + 1, len(owners)) if countable else (0, 0), name)
-    return matrix, checked_pairing(owners, matrix.shape[1], matrix.shape[0])
+    one_per_caption = matrix.shape[0] == matrix.shape[1] == len(owners)
+    pairing = checked_pairing(owners, matrix.shape[1], None if one_per_caption else matrix.shape[0])
+    if not one_per_caption or pairing.max() + 1 == len(pairing):
+        return matrix, pairing, ()
+    matrix, merged = rows_of_images(matrix, pairing, name)
+    return matrix, pairing, (merged,)
 
 
 def checked_phi(
@@ -271,6 +288,7 @@ def checked_phi(
     split: tuple[int, int] | None = None,
     source: Source | None = None,
     whose: str | Path = "similarity",
+    gains: bool = True,
 ) -> NDArray[Any]:
     """Return a phi ``[captions, images]`` of finite real numbers that fits a similarity.
 
@@ -282,9 +300,11 @@ def checked_phi(
         split: As in ``Gallery.with_phis``.
         source: Where the phi was read from.
         whose: Name of the similarity for errors.
+        gains: True if phi is added up, as in NCS, nDCG and semantic recall, so that it must be at least 0 and
+            somewhere more; False if only its order counts, as in ASP.
 
     Raises:
-        InputError: If it is something else, does not fit, or looks transposed.
+        InputError: If it is something else, does not fit, looks transposed, or is out of range.
     """
     prefix = UNNAMED if name == UNNAMED else f"{UNNAMED} {name}"
     called = source.file if source else prefix
@@ -299,8 +319,12 @@ def checked_phi(
         refuse_not_finite(
             matrix, cell, "image {1}, caption {0}", "make phi again, or put 0 where the metric says nothing"
         )
-        if (highest := max(float(matrix.max()), -float(matrix.min()))) > LARGEST_PHI:
-            raise InputError(f"{called} holds values up to {highest:.3g}, whose sums no float holds; scale it.")
+        lowest, highest = float(matrix.min()), float(matrix.max())
+        if max(highest, -lowest) > LARGEST_PHI:
+            what = f"{called} holds values up to {max(highest, -lowest):.3g}, whose sums no float holds; scale it."
+            raise InputError(what)
+        if gains:
+            check_gains(matrix, cell)
         return matrix
     if (rows, columns) == (n_images, n_captions):
         raise InputError(
@@ -420,66 +444,3 @@ def refuse_not_finite(matrix: NDArray[Any], name: str | Path, place: str, cure: 
     if found := first_not_finite(matrix):
         what = f"{name}[{found[0]}, {found[1]}] is {float(matrix[found])} ({place.format(*found)})"
         raise InputError(f"{what}; every value must be finite: {cure}.")
-
-
-# --- repeated images ----------------------------------------------------------------------------------------
-
-
-def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse a matrix in which each image is repeated once per caption.
-
-    VSE++ and its successors store image embeddings in this way, in blocks of equal rows (a, a, b, b, c, c), which may
-    differ by rounding. Equal rows in another order (a, b, c, a, b, c) are refused too. A single image, rows that are
-    all equal, and a few equal rows among others are accepted.
-
-    Raises:
-        InputError: If every row is repeated equally often.
-    """
-    if (times := repeats(matrix)) > 1:
-        variable = "matrix" if isinstance(name, Path) else name
-        keep = f"every image counts once: keep one row per image, every {times}th"
-        raise InputError(
-            f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
-            cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),
-        )
-    refuse_scattered_repeats(matrix, name)
-
-
-def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse rows each of which occurs equally often, in whatever order.
-
-    Raises:
-        InputError: If they do; which rows are the same image.
-    """
-    for columns in (FEW_COLUMNS, matrix.shape[1]):  # rows that differ mostly do at the beginning
-        seen: dict[bytes, int] = {}
-        digests = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in matrix[:, :columns])
-        first = np.array([seen.setdefault(digest, row) for row, digest in enumerate(digests)])
-        counts = np.bincount(first)
-        counts = counts[counts > 0]
-        if counts.min() == 1:
-            return
-    if len(counts) > 1 and counts.min() == counts.max():
-        again = int(np.flatnonzero(first == 0)[1])
-        keep = "keep one row per image and say whose each caption is"
-        raise InputError(
-            f"{name} has {len(matrix)} rows but they are {len(counts)} images, {counts[0]} times each and in no "
-            f"blocks: rows 0 and {again} are the same image",
-            cure=Cure(f"{keep}, by image_of_caption", f"in Python {keep}, by --image-of-caption FILE"),
-        )
-
-
-def repeats(matrix: NDArray[Any]) -> int:
-    """Return how many consecutive rows are one image: 1, or the length of the blocks of equal rows."""
-    n_rows = len(matrix)
-
-    def same(first: int, start: int, stop: int) -> bool:
-        """Return True if rows equal the ``first`` up to rounding: the same image encoded in another batch."""
-        row, others = np.asarray(matrix[first], dtype=np.float64), np.asarray(matrix[start:stop], dtype=np.float64)
-        return bool((np.abs(others - row) <= 1e-4 * np.abs(row).max()).all())
-
-    times = 1
-    while times < n_rows and same(0, times, times + 1):
-        times += 1
-    blocks = n_rows >= 4 and 1 < times < n_rows and n_rows % times == 0
-    return times if blocks and all(same(start, start + 1, start + times) for start in range(0, n_rows, times)) else 1

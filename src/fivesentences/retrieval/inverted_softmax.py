@@ -37,7 +37,7 @@ def inverted_softmax(
             itself is allowed).
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
+        ``[images, captions]`` float32, float64 from float64 (or what ``out`` names), larger is more similar.
 
     Raises:
         InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, results

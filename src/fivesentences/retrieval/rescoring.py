@@ -23,7 +23,7 @@ from fivesentences.retrieval.inverted_softmax import inverted_softmax
 
 
 def naive(similarity: Similarity, out: Output = None) -> NDArray[np.floating]:
-    """Return the similarity as it is, as float32: items are ranked by their scores (kNN-margin eq. 1).
+    """Return the similarity as it is: items are ranked by their scores (kNN-margin eq. 1).
 
     The only method here that is not transductive. Arguments and errors as in ``csls``.
     """
@@ -65,7 +65,7 @@ def rescore(
             ``image_of_caption``.
 
     Returns:
-        ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
+        ``[images, captions]`` float32, float64 from float64 (or what ``out`` names), larger is more similar.
 
     Raises:
         InputError: If there is no such method or option, or as raised by the method.

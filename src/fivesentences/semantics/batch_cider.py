@@ -17,6 +17,7 @@ from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.cider import SCALE, CiderVectors, cider_vectors, length_penalty
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.semantics.references import References, ranges
+from fivesentences.semantics.tokenisation import composed
 from fivesentences.semantics.validation import checked_indices, checked_pairing
 from fivesentences.storage import replacing
 
@@ -201,6 +202,6 @@ def _are_whole(arrays: Mapping[str, NDArray[Any]], n_captions: int) -> bool:
 def _made_of(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str) -> dict[str, str]:
     return {
         "tokenisation": tokenize,
-        "captions_sha256": captions_sha256(captions),
+        "captions_sha256": captions_sha256([*map(composed, captions)]),
         "image_of_caption_sha256": pairing_sha256(image_of_caption),
     }

@@ -46,11 +46,19 @@ def cider(
         tokenize: As in ``tokenisation.tokenise``.
 
     Raises:
-        InputError: If there are no candidates, the two differ in length, or an image has no references.
+        InputError: If there are no candidates, the two differ in length, an image has no references, or CIDEr is
+            undefined for every image: no reference has an n-gram that another image lacks, as where there is one image.
     """
     captions, image_of_caption = _together(candidates, references)
     is_reference = np.arange(len(captions)) < len(captions) - len(candidates)
-    return _scores(CiderScorer(captions, image_of_caption, tokenize, documents=is_reference), len(candidates))
+    scorer = CiderScorer(captions, image_of_caption, tokenize, documents=is_reference)
+    if not (scorer.is_weighted & is_reference).any():
+        raise InputError(
+            "CIDEr weighs n-grams by how few images have them, and no reference has one that another image lacks "
+            f"(images: {len(candidates):,}), so that CIDEr is undefined",
+            cure="score several images with different references together, or use SPICE",
+        )
+    return _scores(scorer, len(candidates))
 
 
 def spice(
@@ -77,6 +85,22 @@ def spice(
             java.parse_captions(captions, file := Path(folder) / "tuples.jsonl.gz", mirror=mirror)
             tuples = read_tuples(file, captions)
     return _scores(SpiceScorer(tuples.of_caption, image_of_caption), len(candidates))
+
+
+def notes_on_blanks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
+    """Return a sentence on captions without words, where there are any.
+
+    Args:
+        candidates: One caption per image.
+        references: The captions of each image that people wrote.
+    """
+    blank = [[not text.strip() for text in group] for group in references]
+    found = {
+        "blank candidates": sum(not text.strip() for text in candidates),
+        "blank references": sum(map(sum, blank)),
+        "images with blank references alone, which count 0 for any candidate": sum(map(all, blank)),
+    }
+    return [f"{what.capitalize()}: {number:,}." for what, number in found.items() if number]
 
 
 def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:

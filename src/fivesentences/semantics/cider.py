@@ -157,6 +157,8 @@ class CiderScorer(ByLengthScorer):
         start_of_column = np.searchsorted(column, np.arange(vectors.n_columns + 1))
         index_type = np.int32 if len(self._first) < 2**31 and vectors.n_columns < 2**31 else np.int64
         self._image, self._start_of_column = image.astype(index_type), start_of_column.astype(index_type)
+        #: ``[captions]`` whether a caption has an n-gram that some image lacks; one without scores 0 everywhere.
+        self.is_weighted = np.diff(start_of_caption) > 0
         self._reference_values = (vectors.reference, vectors.column, start_of_caption)
         self._folded = lru_cache(4)(self._fold)  # threads score captions of one length at about the same time
 

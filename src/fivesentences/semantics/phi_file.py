@@ -19,7 +19,7 @@ from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.semantics.validation import check_gains, checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def write_phi(
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
-            missing, ``out`` does not end in ``.npy``, or the disk has too little room.
+            missing, ``out`` does not end in ``.npy``, the disk has too little room, or phi is 0 everywhere.
     """
     out = Path(out)
     check_matrix(phi_name, out)
@@ -74,6 +74,7 @@ def write_phi(
     with replacing(out) as temporary:
         rows = new_npy(temporary, np.float32, scorer.shape)
         fill(scorer, rows, phi_name)
+        check_gains(rows, phi_name)
         rows.flush()
         note_beside(out).unlink(missing_ok=True)
     write_json(note_beside(out), note)

@@ -15,10 +15,10 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.ngrams import count_ngrams
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
-from fivesentences.semantics.tokenisation import tokenise
+from fivesentences.semantics.tokenisation import MARKS, tokenise
 from fivesentences.semantics.validation import checked_corpus
 
-_WORD = re.compile(r"\w\w+")
+_WORD = re.compile(rf"\w[\w{MARKS}]+")
 
 
 class TfidfScorer(Scorer):
@@ -26,7 +26,8 @@ class TfidfScorer(Scorer):
 
     The vectors are those of scikit-learn's ``CountVectorizer`` and ``TfidfTransformer`` with default settings: lower
     case, words of two or more letters, digits or underscores, raw counts times ``ln((1 + n) / (1 + df)) + 1`` with the
-    n captions of the corpus as documents, unit length. A caption without such a word scores 0 everywhere.
+    n captions of the corpus as documents, unit length; but words keep the marks of other scripts, at which
+    scikit-learn cuts them. A caption without such a word scores 0 everywhere.
 
     Args:
         captions: Raw captions.

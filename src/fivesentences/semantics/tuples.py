@@ -24,6 +24,8 @@ from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.storage import sha256_of
 
+# What a file says that SPICE's parser made: earlier ones were parsed in the locale of whoever parsed them.
+PARSER, IN_ENGLISH = "SPICE 1.0 (pycocoevalcap", "in English"
 GENERATOR = "the generator of the scenes, not parsed"
 LONGEST_LINE = 16_000_000  # bytes; a parsed caption of 2,000 words has about 100,000
 
@@ -72,7 +74,7 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
 
     Raises:
         InputError: If the file is missing, truncated, not gzip or not JSON lines of one of the two kinds, names a
-            caption twice, or lacks one of the captions.
+            caption twice, lacks one of the captions, or was parsed by a version that took the user's locale.
     """
     path = Path(path)
     if caption_ids is not None and len(caption_ids) != len(captions):
@@ -88,6 +90,10 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
         source, promised = first["made_by"], first.get("captions")
         if not isinstance(source, str) or type(promised) is not int:
             raise InputError(f"{path}: line 1 needs 'made_by', a string, and 'captions', a whole number.")
+        if source.startswith(PARSER) and not source.endswith(IN_ENGLISH):
+            what = f"its captions were parsed by an earlier version, whose words depend on the locale ('{source}')"
+            cure = Cure(python="parse_captions writes it anew", shell="leave --tuples out, and the captions are parsed")
+            raise InputError(what, where=path, cure=cure)
         names, key = captions, "caption"
     elif caption_ids is None:
         cure = Cure(python="pass caption_ids", shell="leave --tuples out, and the captions are parsed")

@@ -11,6 +11,8 @@ from fivesentences.arrays import plain_array
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 
+SMALLEST_PHI = 1e-6  # the released NCS adds 1e-10 to the mean of the ideal, which then changes nothing that is printed
+
 
 def checked_captions(captions: Sequence[str]) -> list[str]:
     """Return ``captions`` as a list, after checking that it is not empty and that every item is a string of characters.
@@ -114,3 +116,32 @@ def checked_pairs(
     if len(checked[0]) != len(checked[1]):
         raise InputError(f"there are {len(checked[0])} captions but {len(checked[1])} images; give as many of both.")
     return checked
+
+
+def check_gains(phi: NDArray[np.generic], cell: str) -> None:
+    """Refuse a phi whose sums mean nothing: negative somewhere, the same everywhere, or too small for the released NCS.
+
+    Args:
+        phi: ``[captions, images]``, finite.
+        cell: Name of its cells for errors.
+
+    Raises:
+        InputError: If it is one of these.
+    """
+    lowest, highest = float(phi.min()), float(phi.max())
+    if lowest < 0:
+        caption, image = np.unravel_index(int(np.argmin(phi)), phi.shape)
+        raise InputError(
+            f"{cell}[{caption}, {image}] is {lowest:.4g} (caption {caption}, image {image}), and NCS, nDCG and "
+            "semantic recall are shares of a sum, which need gains of at least 0",
+            cure="count negative scores, such as cosines, as unrelated, numpy.maximum(phi, 0), or shift all of them, "
+            "phi - phi.min(), which changes what is scored",
+        )
+    if highest == 0 or (lowest == highest and min(phi.shape) > 1):
+        raise InputError(
+            f"{cell} is {lowest:g} everywhere, so that no item is better than another",
+            cure="check what it was made of (CIDEr is 0 for one image, and where all images have the same n-grams)",
+        )
+    if highest < SMALLEST_PHI:
+        what = f"{cell} is at most {highest:.3g}, where the 1e-10 that the released NCS adds would count"
+        raise InputError(what, cure="scale it, such as phi / phi.max()")

@@ -91,6 +91,8 @@ class RunFile(Strict):
     """Changes with the layout of a run's settings."""
     corpus: str
     features: str
+    unknown_dev_words: float | None = None
+    """Share of the words of dev that the model does not know."""
     run: RunSpec
 
     @model_validator(mode="before")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.training.vocabulary import PAD, Vocabulary
+from fivesentences.training.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,17 @@ class EncodedCaptions:
 
     def __getitem__(self, rows: slice) -> EncodedCaptions:
         return EncodedCaptions(self.numbers, self.starts[rows], self.lengths[rows])
+
+    def unknown(self, vocabulary: Vocabulary) -> float:
+        """Return the share of words that are not in the vocabulary; 1 if captions have no words."""
+        words = self.numbers.size - 2 * len(self)  # without <start> and <end>
+        return float((self.numbers == vocabulary.number[SPECIAL[UNKNOWN]]).sum() / words) if words else 1.0
+
+    @property
+    def alike(self) -> bool:
+        """Whether there are several captions, all of the same words."""
+        same = len(self) > 1 and bool((self.lengths == self.lengths[0]).all())
+        return same and len(np.unique(self.numbers[self.starts[:, None] + np.arange(self.lengths[0])], axis=0)) == 1
 
     def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return chosen captions, padded to the longest of them: tokens ``[rows, longest]``, lengths ``[rows]``."""

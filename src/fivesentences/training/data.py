@@ -22,12 +22,15 @@ from fivesentences.models import ModelSpec
 from fivesentences.models.concepts import ConceptGraph, concept_labels
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions
-from fivesentences.training.vocabulary import Vocabulary
+from fivesentences.training.vocabulary import SPECIAL, Vocabulary
 
 Stage = Literal["training", "test"]
 AHEAD = 2  # batches that are read ahead
 # Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
+COMPARED = 256  # images at a time, where all are compared with the first
+ALIKE = 1e-6  # of the largest feature: differences of rounding
+SPACELESS = "for a language that is written without spaces, set training.words to characters"
 
 
 class ReadImages:
@@ -106,6 +109,16 @@ class Split:
             extras or {},
         )
 
+    @property
+    def images_alike(self) -> bool:
+        """Whether there are several images, all with the same features."""
+        one = self.images[:1]
+        starts = range(0, len(self.images), COMPARED)
+        return len(self.images) > 1 and all(
+            bool((self.images[start : start + COMPARED] - one).abs().max() <= ALIKE * one.abs().max())
+            for start in starts
+        )
+
     def first(self, images: int | None) -> Split:
         """Return the first images with their captions; all of them for None."""
         if images is None or images >= len(self.images):
@@ -141,8 +154,9 @@ class RunData:
         """Read the corpus, take the run's fraction of the training split, and prepare features and captions.
 
         Raises:
-            InputError: If a split has no images, the features lack an image, contain NaN or have the wrong layout, or
-                the file named as vocabulary is not a released one.
+            InputError: If a split has no images, the features lack an image, contain NaN or have the wrong layout,
+                the file named as vocabulary is not a released one, or nothing can be learned: no word is frequent
+                enough, no word of dev or test is known, or all images or captions of a split are alike.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
         layout, name = spec.model.layout, spec.model.name
@@ -151,7 +165,11 @@ class RunData:
         whole_train = whole.split("train")
         train = training_part(whole_train, spec.fraction, spec.captions_per_image)
         if (words := spec.training.vocabulary) is None:
-            vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
+            least, characters = spec.training.min_word_count, spec.training.words == "characters"
+            vocabulary = Vocabulary.of_captions(train.captions, least, characters)
+            if len(vocabulary) == len(SPECIAL):
+                what = f"no word occurs {least} times in its {len(train.captions):,} training captions"
+                raise InputError(what, where=corpus, cure=f"lower training.min_word_count, or {SPACELESS}")
         else:
             vocabulary = Vocabulary.read_released(words)
         concepts, options = None, spec.model.concept_options
@@ -167,7 +185,40 @@ class RunData:
 
         dev, test = with_features(whole.split("dev"), table), whole.split("test")
         splits = split_of(train, "training"), split_of(dev), split_of(test)
+        for split, part in zip(("train", "dev", "test"), splits, strict=True):
+            check_known(part, vocabulary, corpus, f"of the {split} captions")
+            if part.captions.alike:
+                shown = part.corpus.captions[0][:60]
+                what = f"all {len(part.captions):,} {split} captions have the same words ('{shown}')"
+                raise InputError(what, where=corpus, cure="give the captions of the images")
+            if part.images_alike:
+                what = f"all {len(part.images):,} {split} images have the same features, so nothing can be learned"
+                raise InputError(what, where=features, cure="extract them again")
         return cls(vocabulary, preparation, concepts, whole_train, *splits)
+
+    def words(self) -> str:
+        """Say in a sentence how many words are known, and which share of those of dev is not."""
+        unknown = self.dev.captions.unknown(self.vocabulary)
+        said = f"{len(self.vocabulary) - len(SPECIAL):,} words are known; {unknown:.1%} of dev's words are not"
+        return f"{said}." if unknown < 0.5 else f"{said}: lower training.min_word_count, or {SPACELESS}."
+
+
+def check_known(split: Split, vocabulary: Vocabulary, where: Path | str, which: str) -> None:
+    """Check that a model knows a word of some captions.
+
+    Raises:
+        InputError: If it knows none; ``where`` is the file, and ``which`` names its captions.
+    """
+    if split.captions.unknown(vocabulary) == 1:
+        shown, known = split.corpus.captions[0][:60], ", ".join(vocabulary.words[len(SPECIAL) :][:3])
+        what = (
+            f"no word {which} (the first is '{shown}') is among the {len(vocabulary) - len(SPECIAL):,} that the model"
+        )
+        raise InputError(
+            f"{what} knows ({known}, ...)",
+            where=where,
+            cure=f"give captions in the language of training, or {SPACELESS}",
+        )
 
 
 def extras_of(

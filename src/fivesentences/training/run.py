@@ -159,7 +159,9 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
         with reproducible(spec.training.threads, place, spec.training.arithmetic, spec.training.precision):
-            training = Training(spec, RunData.read(spec, run.corpus, run.features), place, run.phi_files)
+            data = RunData.read(spec, run.corpus, run.features)
+            print(data.words(), file=sys.stderr, flush=True)
+            training = Training(spec, data, place, run.phi_files)
             resume = ResumeFolder(folder / RESUME, made_from)
             state, sentence = resume.load()
             if sentence:
@@ -181,7 +183,9 @@ def _write(run: Run, training: Training, similarity: np.ndarray) -> None:
     with replacing(folder / SIMILARITY) as temporary:
         np.save(temporary, similarity)
     data.vocabulary.write(folder / VOCABULARY)
-    content = RunFile(format=FORMAT, corpus=str(run.corpus), features=str(run.features), run=spec)
+    unknown = data.dev.captions.unknown(data.vocabulary)
+    names = {"corpus": str(run.corpus), "features": str(run.features)}
+    content = RunFile(format=FORMAT, **names, unknown_dev_words=round(unknown, 4), run=spec)
     with replacing(folder / SETTINGS) as temporary:
         temporary.write_text(yaml.safe_dump(content.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     history = pd.DataFrame(training.history).astype({"epoch": int})

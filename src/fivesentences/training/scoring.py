@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import torch
 
+from fivesentences.arrays import new_array
 from fivesentences.config.types import DevSelection, TrainingPrecision
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
@@ -50,7 +51,8 @@ def similarity_of(
         images = concatenate(
             [model.encode_images(split.images[start : start + IMAGES_AT_ONCE].to(device)) for start in starts]
         )
-        similarity = torch.empty(len(split.images), len(split.captions))
+        shape = len(split.images), len(split.captions)
+        similarity = torch.from_numpy(new_array(shape, np.float32, "similarity"))
         for rows in batches_by_length(split.captions.lengths, CAPTIONS_AT_ONCE):
             tokens, lengths = split.captions.batch(rows)
             columns = torch.from_numpy(rows)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
+from fivesentences.semantics.tokenisation import LETTER, WORD, find_words
 from fivesentences.storage import write_json
 
 if TYPE_CHECKING:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-Tokens = Literal["pattern", "nltk"]
+Tokens = Literal["pattern", "characters", "nltk"]
 
 PAD, START, END, UNKNOWN = range(4)
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")  # numbered so in our vocabularies, and <pad> in every released one
 FORMAT = 1
-# Letters and digits of any script, with apostrophes and hyphens inside: "man's", "t-shirt". Punctuation is dropped.
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD, _CHARACTER = re.compile(WORD), re.compile(LETTER)
 # A sentence ends at . ? ! before white space, but not behind a single letter (j. smith) or one of these.
 ABBREVIATIONS = frozenset(
     {"mr", "mrs", "ms", "dr", "st", "jr", "sr", "vs", "mt", "ft", "no", "prof", "u.s", "a.m", "p.m"}
@@ -31,12 +31,16 @@ ABBREVIATIONS = frozenset(
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 
-def words_of(caption: str) -> list[str]:
-    """Split a caption into lower-case words by the pattern ``WORD``.
+def words_of(caption: str, characters: bool = False) -> list[str]:
+    """Split a caption into lower-case words of any script, without punctuation.
 
     The released codes cut otherwise, see ``released_words``: punctuation marks are words too, and "man's" is two.
+
+    Args:
+        caption: Raw caption.
+        characters: Whether each letter or digit, with its marks, is a word, for languages written without spaces.
     """
-    return WORD.findall(caption.lower())
+    return find_words(_CHARACTER if characters else _WORD, caption)
 
 
 def released_words(caption: str) -> list[str]:
@@ -75,8 +79,8 @@ class Vocabulary:
 
     Attributes:
         words: As strings.
-        tokens: How captions are split into words: ``"pattern"``, see ``words_of``, or ``"nltk"``, see
-            ``released_words``.
+        tokens: How captions are split into words: ``"pattern"`` or ``"characters"``, see ``words_of``, or ``"nltk"``,
+            see ``released_words``.
 
     Raises:
         InputError: If a special word is missing, ``<pad>`` is not the first word, or a word occurs twice.
@@ -95,11 +99,11 @@ class Vocabulary:
             raise InputError(f"the vocabulary has {found}; it needs {', '.join(SPECIAL)}, and each word once.")
 
     @classmethod
-    def of_captions(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
+    def of_captions(cls, captions: Iterable[str], min_count: int = 4, characters: bool = False) -> Vocabulary:
         """Take words that occur at least ``min_count`` times, the most frequent first, ties in alphabetical order."""
-        counts = Counter(word for caption in captions for word in words_of(caption))
+        counts = Counter(word for caption in captions for word in words_of(caption, characters))
         kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
-        return cls((*SPECIAL, *kept))
+        return cls((*SPECIAL, *kept), "characters" if characters else "pattern")
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -111,14 +115,14 @@ class Vocabulary:
 
     def encode(self, caption: str) -> list[int]:
         """Return ``<start>``, the caption's words, ``<end>``, as numbers."""
-        number, cut = self.number, words_of if self.tokens == "pattern" else released_words
+        number = self.number
         start, end, unknown = number[SPECIAL[START]], number[SPECIAL[END]], number[SPECIAL[UNKNOWN]]
-        return [start, *(number.get(word, unknown) for word in cut(caption)), end]
+        words = released_words(caption) if self.tokens == "nltk" else words_of(caption, self.tokens == "characters")
+        return [start, *(number.get(word, unknown) for word in words), end]
 
     def write(self, path: Path | str) -> None:
         """Write as JSON: the format's version, how captions are split, the words in the order of their numbers."""
-        cut = {"word_pattern": WORD.pattern} if self.tokens == "pattern" else {"tokens": self.tokens}
-        write_json(path, {"format": FORMAT, "words": list(self.words)} | cut)
+        write_json(path, {"format": FORMAT, "words": list(self.words), "tokens": self.tokens})
 
     @classmethod
     def read(cls, path: Path | str) -> Vocabulary:

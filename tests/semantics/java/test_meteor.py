@@ -63,7 +63,7 @@ def test_pairs_equal_pycocoevalcaps(parity_folder, monkeypatch):
 
 def test_pairs_without_words_need_no_java_and_a_matrix_is_refused(monkeypatch):
     scorer = MeteorScorer(["a dog", "", "a cat", "."], [0, 1, 2, 1])
-    monkeypatch.setattr(meteor, "java_command", None)
+    monkeypatch.setattr(meteor, "java_program", None)
     np.testing.assert_array_equal(scorer.pairs([1, 0, 0], [0, 1, 0], without_own=True), [0.0, 0.0, np.nan])
     assert scorer.pairs([], []).shape == (0,)
     with pytest.raises(InputError, match="4 captions x 3 images"):

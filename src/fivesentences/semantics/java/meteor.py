@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.machine import threads
-from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
+from fivesentences.semantics.java.jars import java_error, java_program, wheel_jar
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.references import References
 from fivesentences.semantics.scoring import Indices, Scorer
@@ -87,12 +87,12 @@ class MeteorScorer(Scorer):
 def _scores(lines: list[str]) -> list[float]:
     """METEOR of each ``SCORE`` line; a process answers it with statistics, and these with what they amount to."""
     jar = wheel_jar("meteor/meteor-1.5.jar")
-    command = java_command(f"-Xmx{MEMORY_MB}m", "-jar", jar, "-", "-", "-stdio", "-l", "en", "-norm")
+    options = [f"-Xmx{MEMORY_MB}m", "-jar", jar, "-", "-", "-stdio", "-l", "en", "-norm"]
     # Its own search for this file fails below a folder whose name has a space or a letter beyond ASCII.
-    command += ["-a", str(jar.parent / "data" / "paraphrase-en.gz")]
+    program = java_program(*options, "-a", jar.parent / "data" / "paraphrase-en.gz")
     with (
         tempfile.TemporaryFile() as complaints,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints) as process,
+        subprocess.Popen(**program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints) as process,
     ):
         assert process.stdin is not None and process.stdout is not None
         try:

@@ -13,13 +13,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
+from fivesentences.semantics.java.jars import java_error, java_program, wheel_jar
+from fivesentences.semantics.tokenisation import MARKS, composed
 
 # Tokens that are removed. The names of brackets are upper case but the tokens are lower case, so "-lrb-" stays, as in
 # the COCO evaluation.
 REMOVED = frozenset(
     ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
 )
+
+
+_WORD = re.compile(rf"\w[\w{MARKS}]*|[^\w\s]")
 
 
 def ptb_tokens(captions: Sequence[str]) -> list[list[str]]:
@@ -50,14 +54,14 @@ def ptb_lines(captions: Sequence[str]) -> list[str]:
 
 
 def one_line(caption: str) -> str:
-    """Replace white space of any kind by single spaces, and unpaired surrogates, which are not text, by U+FFFD."""
-    text = caption.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """Compose accents, replace white space of any kind by single spaces, and unpaired surrogates by U+FFFD."""
+    text = composed(caption).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return " ".join(text.replace("\0", " ").split())
 
 
 def words_in(text: str) -> int:
     """Count words and punctuation marks, roughly as a tokenizer does."""
-    return sum(1 for _ in re.finditer(r"\w+|[^\w\s]", text))
+    return sum(1 for _ in _WORD.finditer(text))
 
 
 def longest_sentence(text: str) -> int:
@@ -85,10 +89,10 @@ def _tokenise(text: str) -> list[str]:
     jar = wheel_jar("tokenizer/stanford-corenlp-3.4.1.jar")
     with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
         Path(folder, "captions.txt").write_bytes(text.encode("utf-8"))
-        command = java_command("-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase")
+        options = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
         # By its name alone: the tokenizer takes a path with a space for several files.
-        command += ["-encoding", "UTF-8", "captions.txt"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        program = java_program(*options, "-encoding", "UTF-8", "captions.txt")
+        done = subprocess.run(**program, cwd=folder, capture_output=True, check=False)
     if done.returncode:
         raise java_error("the Penn Treebank tokenizer", done.returncode, done.stderr)
     return done.stdout.decode("utf-8").split("\n")[:-1]

@@ -22,7 +22,7 @@ from fivesentences.errors import InputError
 from fivesentences.machine import processors
 from fivesentences.semantics.java import jars
 from fivesentences.semantics.java.ptb_tokenizer import words_in
-from fivesentences.semantics.tuples import RawTuple, tuples_parsed_before
+from fivesentences.semantics.tuples import IN_ENGLISH, PARSER, RawTuple, tuples_parsed_before
 from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import locked, replacing
 
@@ -126,8 +126,8 @@ def parse_captions(
 def made_by() -> str:
     """Return a description of the parser, for the first line of a file."""
     return (
-        f"SPICE 1.0 (pycocoevalcap {jars.wheel_version()}), Stanford CoreNLP {jars.VERSION} with "
-        "tokenize, ssplit, parse, lemma"
+        f"{PARSER} {jars.wheel_version()}), Stanford CoreNLP {jars.VERSION} with "
+        f"tokenize, ssplit, parse, lemma, {IN_ENGLISH}"
     )
 
 
