@@ -139,6 +139,21 @@ def test_a_split_by_the_names_of_files():
         read_caption_table("data")
 
 
+def test_a_part_that_is_missing_is_said(tmp_path, capfd):
+    (data := tmp_path / "data").mkdir()
+    for number in (0, 2):
+        parquet(str(data / f"test-{number:05d}-of-00003.parquet"), [{"text": f"a {number}"}])
+    with pytest.raises(InputError) as error:
+        read(data)
+    assert error.value.where == data and "2 of the 3" in str(error.value)
+    parquet(str(data / "test-00001-of-00003.parquet"), [{"text": "a 1"}])
+    assert read(data)[0] == ["a 0", "a 1", "a 2"] and capfd.readouterr().err == ""
+    for name in ("test-3.parquet.gz", "test-4.PARQUET", "more.parquet", "README.md", "._x.parquet"):
+        (data / name).write_bytes(b"x")
+    assert read(data)[0] == ["a 0", "a 1", "a 2"]
+    assert "3 files are left out" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["../../out.txt", "/out.txt", "..\\out.txt"])
 def test_a_shard_with_an_entry_outside_is_refused_and_nothing_is_written(name):
     shard("a.tar", {"a.txt": "A dog.", name: "x"})
@@ -215,6 +230,15 @@ def test_a_shard_that_ends_early_is_refused(change):
     with pytest.raises(InputError) as error:
         read("a.tar")
     assert str(error.value.where) == "a.tar"
+
+
+def test_a_sample_without_its_photograph_is_said(capfd, tmp_path):
+    assert len(read(shard(str(tmp_path / "a.tar"), SHARD))[0]) == 6 and capfd.readouterr().err == ""
+    found = read(shard(str(tmp_path / "b.tar"), {name: text for name, text in SHARD.items() if name != "3.jpg"}))
+    said = capfd.readouterr().err
+    assert len(found[0]) == 6 and "1 of 6 samples" in said and "b.tar/3" in said
+    read(shard(str(tmp_path / "c.tar"), {name: text for name, text in SHARD.items() if name.endswith("txt")}))
+    assert capfd.readouterr().err == ""  # a shard of captions alone
 
 
 @pytest.mark.parametrize("options", [["--format=ustar"], ["--format=pax"], ["--format=gnu", "-b", "1"]])

@@ -27,6 +27,7 @@ from fivesentences.errors import Cure, InputError, reason_of
 SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
 _AGAIN = "fetch it again"
+_TABLE = re.compile(r"^[^.].*\.(parquet|tar|tgz|jsonl?)\b", re.IGNORECASE)
 _ID = re.compile(r"[0-9]+(\.[0-9]+)?|\S*[#:][0-9]+")  # such as CxC's COCO_val2014:sentid:732091
 
 
@@ -129,6 +130,11 @@ def read_caption_table(
         raise InputError(what, where=path, cure="give the file of the captions")
     if split is None and others:
         say_once(f"{path}: {len(captions):,} captions of {found_split} are read; left out are {known}.")
+    bare = [image for image in places if PurePosixPath(image).suffix.lower() not in PHOTOGRAPHS]
+    if files[0].suffix == ".tar" and image_column == "__key__" and 0 < len(bare) < len(places):
+        say_once(
+            f"{path}: {len(bare):,} of {len(places):,} samples have captions but no photograph, such as {bare[0]}."
+        )
     owner_of, is_named = np.array(owners, dtype=np.int64), bool(image_column)
     is_paired, id_of = is_named or len(places) < len(captions), [ids[image] for image in places]
     return CaptionTable(captions, owner_of, list(places), found_split, id_of, is_paired, is_named)
@@ -148,7 +154,19 @@ def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
     by_split = [file for file in files if named[file] == split]
     if not by_split and set(named.values()) <= {"train", "dev", "test"}:
         raise InputError(f"no file is of '{split}'; the first is {files[0].name}.", where=path)
-    return (by_split, split) if by_split else (files, None)
+    chosen = by_split or files
+    for file in chosen:
+        part = re.match("(.*)-[0-9]{5}-of-([0-9]{5})", file.name)
+        if part and (there := sum(one.name.startswith(f"{part[1]}-") for one in chosen)) != int(part[2]):
+            what = f"it holds {there} of the {int(part[2])} parts of {part[1]}"
+            raise InputError(what, where=path, cure="fetch the others too, or name one file")
+    others = [one.name for one in path.iterdir() if one not in files and _TABLE.search(one.name)]
+    others += [file.name for file in files if by_split and named[file] not in ("train", "dev", "test")]
+    if others:
+        say_once(
+            f"{path}: {len(others):,} files are left out, such as {min(others)}; unpack or rename them to be read."
+        )
+    return chosen, split if by_split else None
 
 
 def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
