@@ -73,7 +73,7 @@ class ModelInputs:
 
     Attributes:
         phi: A phi matrix [captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it.
-        captions: Captions, one per line, from which phi is computed.
+        captions: Captions, one per line, or a token file, CSV or JSON that names their images; phi is made of them.
         metric: Which phi of --captions (default cider); repeat for more.
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.

@@ -137,7 +137,8 @@ def photographs_in(place: Path | zipfile.ZipFile, note: bool = True) -> list[str
 
 def _is_photograph(name: str, left: dict[str, list[str]]) -> bool:
     """Return whether a name is that of a photograph to read; photographs to leave out are added to ``left``."""
-    suffix, parts = PurePosixPath(name).suffix.lower(), PurePosixPath(name).parts
+    pure = PurePosixPath(name)
+    suffix, parts = pure.suffix.lower(), pure.parts
     if suffix not in _ALL or "__MACOSX" in parts or parts[-1].startswith("._"):
         return False
     if hidden := next(filter(_is_hidden, parts), None):

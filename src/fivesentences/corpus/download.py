@@ -45,7 +45,7 @@ _BEGINNINGS: dict[str, tuple[bytes, ...]] = {
 _OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a web page"), (b"<script", "a web page"),
            (b"<!--", "a web page"), (b"<?xml", "XML"), (b"<error", "XML"), (b"<", "markup"),
            (b"version https://git-lfs", "a pointer of git-lfs"), (b'{"error', "an error"), (b'{"message', "an error"),
-           (b'{"detail', "an error"), (b"{", "JSON"))  # fmt: skip
+           (b'{"detail', "an error"), (b'{"status', "an error"), (b'{"code', "an error"), (b"{", "JSON"))  # fmt: skip
 INTERRUPTED = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 
 
