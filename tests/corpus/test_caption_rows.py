@@ -169,6 +169,12 @@ def test_results_are_scored_against_the_references_of_their_images(tmp_path, mon
     assert said.code == 0, said.err
     assert json.loads(Path("out.json").read_text())["value"] == pytest.approx(expected)
     assert expected > 1
+    more = {"images": [*COCO["images"], {"id": 3, "file_name": "c.jpg"}],
+            "annotations": [*COCO["annotations"], {"image_id": 3, "caption": "a bird"}]}  # fmt: skip
+    Path("more.json").write_text(json.dumps(more))
+    said = run("captioning", "mine.json", "more.json", "--json", "out.json")
+    assert "1 of the 3 images" in said.out
+    assert json.loads(Path("out.json").read_text())["value"] == pytest.approx(expected)
     said = run("captioning", "mine.json", "refs.txt")  # its names are others
     assert said.code == 1 and "mine.json" in said.err and "'8'" in said.err
 

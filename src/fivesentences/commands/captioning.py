@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -48,9 +48,11 @@ def captioning(
     read = (("CANDIDATES", candidates), ("REFERENCES", references))
     outputs.check(read)
     ours, theirs = read_captioned(candidates), read_captioned(references)
-    made, texts = ours.captions, theirs.captions
+    made, texts, left = ours.captions, theirs.captions, None
     if ours.is_named and theirs.is_named:
         groups = _references_of(ours, theirs, candidates, references)
+        if more := len(theirs.images) - len(groups):
+            left = f"{more:,} of the {len(theirs.images):,} images of {references} have no candidate and do not count."
     elif theirs.is_paired:
         groups = [[] for _ in theirs.images]
         for text, image in zip(texts, theirs.image_of_caption, strict=True):
@@ -68,7 +70,7 @@ def captioning(
     alike = None if tokenisation == "characters" else one_word_each([*made, *texts])
     row, notes = (
         [metric, f"{len(made):,}", f"{found.corpus:.4f}"],
-        [*notes_on_blanks(made, groups), *filter(None, [alike])],
+        [*notes_on_blanks(made, groups), *filter(None, [alike, left])],
     )
     sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
@@ -83,7 +85,8 @@ def _references_of(ours: CaptionTable, theirs: CaptionTable, candidates: Path, r
         InputError: If an image has two candidates or no references.
     """
     known: dict[str, list[str]] = {}
-    for names in (theirs.images, theirs.ids):  # of ids in the file of references, the one that candidates use
+    stems = [PurePosixPath(image).stem for image in theirs.images]
+    for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
         of_name: dict[str, list[str]] = {}
         for text, image in zip(theirs.captions, theirs.image_of_caption, strict=True):
             of_name.setdefault(names[image], []).append(text)
