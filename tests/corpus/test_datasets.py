@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from fivesentences.config.datasets import CatalogueData, FolderData, PrecompData
 from fivesentences.corpus import Photographs, load, load_flickr8k, load_folder, load_precomp
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
+from fivesentences.errors import InputError
 
 # --- Flickr8k -----------------------------------------------------------------------------------------------
 
@@ -175,6 +176,30 @@ def load_csv(photographs, tmp_path):
         return load_folder(photographs, path, "mine")
 
     return load_csv
+
+
+def test_json_of_karpathy_and_rows_of_json_are_read_too(photographs, tmp_path):
+    rows = [("b.jpg", "train", ["b one", "b two"]), ("a.jpg", "test", ["a one"])]
+    images = [
+        {"filename": name, "split": split, "sentences": [{"raw": text} for text in texts]}
+        for name, split, texts in rows
+    ]
+    (tmp_path / "dataset.json").write_text(json.dumps({"images": images}))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(
+            json.dumps({"image": name, "split": split, "caption": text}) + "\n"
+            for name, split, texts in rows
+            for text in texts
+        )
+    )
+    for name in ("dataset.json", "rows.jsonl"):
+        corpus = load_folder(photographs, tmp_path / name, "mine")
+        assert corpus.captions == ["b one", "b two", "a one"]
+        assert corpus.images[["filename", "split"]].values.tolist() == [["b.jpg", "train"], ["a.jpg", "test"]]
+    (tmp_path / "coco.json").write_text(json.dumps([{"image": "a.jpg", "caption": "x"}]))
+    with pytest.raises(InputError) as error:
+        load_folder(photographs, tmp_path / "coco.json", "mine")
+    assert "coco.json" in str(error.value) and "split" in str(error.value)
 
 
 def test_rows_of_an_image_are_brought_together_in_order_of_first_appearance(load_csv):

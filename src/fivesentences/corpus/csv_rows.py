@@ -49,7 +49,7 @@ def csv_rows(
     header = renamed(header_of(text, separator or ","))
     for column in (*needed, *optional):
         if header.count(column) > 1 or (column in needed and column not in header):
-            shown = ", ".join(header)[:200] or "nothing"
+            shown = ", ".join(header_of(text, separator or ","))[:200] or "nothing"
             hint = did_you_mean(column, header) if column not in header else None
             raise InputError(
                 f"the header must name the column '{column}' once; it is {shown}",
