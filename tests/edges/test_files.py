@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
 import struct
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +44,22 @@ def write_files(folder: Path) -> None:
     (folder / "coco.json").write_text(json.dumps(coco))
     (folder / "wrapped.json").write_text(json.dumps({"captions": captions}))
     (folder / "other.json").write_text(json.dumps({"parts": [{"who": at, "says": "a dog"} for at in range(5)]}))
+    with tarfile.open(folder / "shard.tar", "w") as shard:
+        for at in range(9):
+            member = tarfile.TarInfo(f"{at}.txt")
+            member.size = 5
+            shard.addfile(member, io.BytesIO(b"a dog"))
+    data = bytearray((folder / "shard.tar").read_bytes())
+    data[1024 * 4 + 3] ^= 1
+    (folder / "flipped.tar").write_bytes(data)
+    (folder / "twice.csv").write_text("image_0,image_1,caption_0,caption_1\n0,1,0,1\n2,2,3,4\n")
+    (folder / "once.csv").write_text("image_0;image_1;caption_0;caption_1\n0;1;0;1\n")
+    matrix = rng.normal(size=(5, 25)).round(3).tolist()
+    (folder / "semicolons.csv").write_text("".join(";".join(map(str, row)) + "\n" for row in matrix))
+    (folder / "commas.csv").write_text("".join(";".join(map(str, row)) + "\n" for row in matrix).replace(".", ","))
+    boxes, features = np.array([[1, 2, 30, 40.5]]), rng.random((1, 8))
+    cells = [base64.b64encode(values.tobytes()).decode() for values in (boxes, features)]
+    (folder / "f8.tsv").write_text("\t".join(["a", "50", "60", "1", *cells]) + "\n")
     (folder / "names.txt").write_text("0.jpg\n1.jpg\n")
     (folder / "untitled.txt").write_text("".join(f"{at % 5}.jpg,{text}\n" for at, text in enumerate(captions)))
     (folder / "mine.json").write_text('{"notes": "of my own"}')
@@ -106,6 +125,16 @@ CAPTIONS = [
     refused("captions other.json --column parts.says -o new.txt", "other.json", "5 objects"),
     refused("captions wrapped.json -o new.txt", "wrapped.json"),
 ]  # fmt: skip
+OTHERS = [
+    right("captions shard.tar -o new.txt", "9 captions of 9 images", makes=("new.txt",)),
+    refused("captions flipped.tar -o new.txt", "flipped.tar", "4,096"),
+    refused("pairs s.npy twice.csv", "twice.csv", "image 2 twice"),
+    right("pairs s.npy once.csv", "group"),
+    right("evaluate semicolons.csv", "5 images, 25 captions"),
+    refused("evaluate commas.csv", "commas.csv", "decimal points"),
+    right("features convert f8.tsv new.npy", "1 images of 1 regions, 8 numbers (float32)",
+          makes=("new.npy", "new.images.parquet", "new.regions.parquet", "new.source.json")),
+]  # fmt: skip
 FORMS = ("json", "csv", "markdown", "latex")
 OUTPUTS = [
     *(refused(f"evaluate s.npy --{form} s.npy", f"--{form} would overwrite s.npy, which is read") for form in FORMS),
@@ -132,6 +161,6 @@ OUTPUTS = [
 ]
 
 
-@pytest.mark.parametrize("case", [*NOT_FILES, *DAMAGED, *CAPTIONS, *OUTPUTS], ids=str)
+@pytest.mark.parametrize("case", [*NOT_FILES, *DAMAGED, *CAPTIONS, *OTHERS, *OUTPUTS], ids=str)
 def test_files(case, carry_out):
     carry_out(case)
