@@ -198,6 +198,14 @@ def test_names_in_archives_that_do_not_say_their_code_page(tmp_path, encoding, e
     assert photographs.names() == [name] and photographs.read(name) == content(0)
 
 
+def test_paths_of_windows_are_found(zipped):
+    archive = zipped("windows.zip", {"images\\a.jpg": content(0), "images\\b.jpg": content(1)})
+    photographs = Photographs(archive)
+    assert (
+        photographs.read("a.jpg") == photographs.read("images/a.jpg") == photographs.read("images\\a.jpg") == content(0)
+    )
+
+
 def test_names_of_an_unknown_code_page_are_said(tmp_path, capfd):
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:

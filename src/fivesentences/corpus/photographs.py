@@ -169,7 +169,7 @@ class Photographs:
             return [filename]
         wanted = PurePosixPath(filename).parts
         some = self._by_basename.get(wanted[-1] if wanted else "", [])
-        found = [name for name in some if PurePosixPath(name).parts[-len(wanted) :] == wanted]
+        found = [name for name in some if _parts(name)[-len(wanted) :] == wanted]
         if len(found) > 1:  # by links, one photograph may have several names
             found = list({os.path.realpath(Path(*self._places[name])): name for name in reversed(found)}.values())[::-1]
         return found
@@ -185,7 +185,7 @@ class Photographs:
                     for name in photographs_in(self._archives.get(path, path), note):
                         self._places.setdefault(name, (path, name))
                 for name in self._places:
-                    self._by_basename.setdefault(PurePosixPath(name).name, []).append(name)
+                    self._by_basename.setdefault(_parts(name)[-1], []).append(name)
                 self._process = os.getpid()
         return self._places
 
@@ -223,6 +223,11 @@ def note_shared(photographs: Photographs, filenames: Sequence[str], splits: Sequ
     if found:
         what = "the same photographs, byte for byte, are in several splits"
         say_once(f"{photographs}: {what}: {', '.join(found)}; keep each in one, or scores are too good.")
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a path, which some programs of Windows separate by backslashes in archives."""
+    return PurePosixPath(name.replace("\\", "/")).parts
 
 
 def _folded(name: str) -> str:
