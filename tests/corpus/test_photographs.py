@@ -167,6 +167,17 @@ def test_a_photograph_with_two_names_by_links_is_one(linked):
     assert photographs.read("b.JFIF") == content(1)
 
 
+def test_folders_full_of_links_to_each_other_end(tmp_path):
+    for number in range(12):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / f"{number}.jpg").write_bytes(content(number))
+        for other in range(12):
+            (tmp_path / str(number) / f"to{other}").symlink_to(f"../{other}")
+    photographs = Photographs(tmp_path)
+    assert [photographs.read(f"{number}.jpg") for number in range(12)] == [content(number) for number in range(12)]
+    assert len(photographs) < 1000
+
+
 def test_a_folder_that_cannot_be_read_is_refused(linked, monkeypatch):
     scandir = os.scandir
 

@@ -119,7 +119,7 @@ def photographs_in(place: Path | zipfile.ZipFile, note: bool = True) -> list[str
     """
     left: dict[str, list[str]] = {}
     if isinstance(place, Path):
-        where, names = str(place), sorted(_photographs_below(place, "", (), left))
+        where, names = str(place), sorted(_photographs_below(place, "", (), left, set()))
     else:
         where = str(place.filename)
         names = [name for name in place.namelist() if not name.endswith("/") and _is_photograph(name, left)]
@@ -151,7 +151,12 @@ def _is_photograph(name: str, left: dict[str, list[str]]) -> bool:
 
 
 def _photographs_below(
-    folder: Path, within: str, above: tuple[tuple[int, int], ...], left: dict[str, list[str]]
+    folder: Path,
+    within: str,
+    above: tuple[tuple[int, int], ...],
+    left: dict[str, list[str]],
+    linked: set[tuple[int, int]],
+    is_linked: bool = False,
 ) -> Iterator[str]:
     """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
     try:
@@ -160,12 +165,16 @@ def _photographs_below(
             for entry in found:
                 inside, below = f"{within}{entry.name}", Path(entry.path)
                 if _leads_to(entry.is_dir):
-                    if entry.is_symlink() and _identity(below) in above:
-                        left.setdefault("links to a folder that they are in", []).append(inside)
+                    target = _identity(below) if entry.is_symlink() else None
+                    # Behind a link, further links lead to each folder once: folders full of links would have no end.
+                    if target in above or (is_linked and target in linked):
+                        left.setdefault("links to a folder that is listed already", []).append(inside)
                     elif _is_hidden(entry.name):
                         _count_hidden(below, inside, left)
                     else:
-                        yield from _photographs_below(below, f"{inside}/", above, left)
+                        linked |= {target} if target else set()
+                        is_behind = is_linked or target is not None
+                        yield from _photographs_below(below, f"{inside}/", above, left, linked, is_behind)
                 elif _is_photograph(inside, left):
                     if _leads_to(entry.is_file):
                         yield inside
