@@ -34,8 +34,7 @@ def write_files(folder: Path) -> None:
     (folder / "caps.json").write_text(json.dumps(captions))
     (folder / "token.txt").write_text("".join(f"{at % 5}.jpg#{at // 5}\t{text}\n" for at, text in enumerate(mixed)))
     (folder / "results.csv").write_text(
-        "image_name| comment_number| comment\n"
-        + "".join(f"{at % 5}.jpg| 0| {text}\n" for at, text in enumerate(mixed))
+        "image_name| comment_number| comment\n" + "".join(f"{at % 5}.jpg| 0| {text}\n" for at, text in enumerate(mixed))
     )
     annotations = [{"image_id": at % 5, "caption": text} for at, text in enumerate(mixed)]
     coco = {"images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(5)], "annotations": annotations}
