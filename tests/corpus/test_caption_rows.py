@@ -57,6 +57,7 @@ LISTS = pd.DataFrame({"filename": IMAGES, "split": "test", "raw": [SAID[image] f
     {
         "Flickr8k.token.txt": lines(TOKENS),
         "results_20130124.token": lines(TOKENS),
+        "a blank line.txt": lines([*TOKENS, ""]),
         "bom, Windows": "\ufeff" + "\r\n".join(TOKENS) + "\r\n",
         "numbers from 7": lines(one.replace("#", "#7", 1) for one in TOKENS),
         "Flickr8k-CN.txt": lines(one.replace("#", "#zhb#", 1).replace("\t", " ") for one in TOKENS),
@@ -120,6 +121,12 @@ def test_what_is_only_like_them_is_a_caption_per_line(tmp_path, content):
     ("name", "content", "says"),
     [
         ("no numbers.txt", lines(one.replace("#0", "", 1).replace("#1", "", 1) for one in TOKENS), "image<tab>caption"),
+        ("ids.txt", lines(f"img{at}\t{text}" for at, (_, text) in enumerate(PAIRS)), "image<tab>caption"),
+        ("numbered.txt", lines(f"{at},{text}" for at, (_, text) in enumerate(PAIRS)), "image,caption"),
+        ("quoted.txt", lines(f'"{text}"' for _, text in PAIRS), "quoted"),
+        ("page.txt", "<!DOCTYPE html>\n<html>x</html>\n", "web page"),
+        ("two columns.csv", "image,caption,caption\na.jpg,x,y\n", "'caption' twice"),
+        ("no test.json", json.dumps({"images": [OTHERS, {**OTHERS, "filename": "d.jpg", "split": "val"}]}), "dev (1"),
         ("one line.txt", lines([*TOKENS, "b.jpg a dog"]), "line 5"),
         ("twice.txt", lines([*TOKENS, TOKENS[0]]), "line 5"),
         ("no header.csv", lines(f'{image},"{text}"' for image, text in PAIRS), "image,caption"),

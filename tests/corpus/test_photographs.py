@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import multiprocessing
 import os
 import pickle
 import re
+import shutil
 import struct
 import subprocess
 import zipfile
 import zlib
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 
@@ -21,8 +24,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from fivesentences.corpus import Photographs
+from fivesentences.corpus import Photographs, load_folder
+from fivesentences.corpus.photographs import note_shared
 from fivesentences.errors import InputError
+from fivesentences.features.extract import part_of
 
 NAMES = [f"{number:03d}.jpg" for number in range(12)]
 
@@ -201,3 +206,61 @@ def test_names_of_an_unknown_code_page_are_said(tmp_path, capfd):
     photographs = Photographs(path)
     assert photographs.read(photographs.names()[0]) == content(0)
     assert str(path) in (said := capfd.readouterr().err) and "code page" in said and photographs.names()[0] in said
+
+
+def _duplicated(folder, zipped):
+    """Photographs of which some are equal, some of equal size, and the split of each."""
+    contents = {
+        "a.jpg": b"1",
+        "b.jpg": b"2",
+        "c/a.jpg": b"1",
+        "d.jpg": b"1",
+        "e.jpg": b"22",
+        "f.jpg": b"22",
+        "g.jpg": b"3",
+    }
+    splits = dict(zip(contents, ["train", "test", "train", "test", "dev", "train", "dev"], strict=True))
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    if zipped:
+        shutil.make_archive(str(folder), "zip", folder)
+        shutil.rmtree(folder)
+        return folder.with_suffix(".zip"), splits
+    return folder, splits
+
+
+def _brute_force(place, splits):
+    """How many different photographs are in each set of splits, by a digest of every file."""
+    among = {}
+    for name, split in splits.items():
+        data = zipfile.ZipFile(place).read(name) if place.is_file() else (place / name).read_bytes()
+        among.setdefault(hashlib.sha256(data).digest(), set()).add(split)
+    return Counter(" and ".join(sorted(one, key="train dev test".find)) for one in among.values() if len(one) > 1)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_photograph_in_two_splits_is_said_once(tmp_path, zipped, capfd):
+    place, splits = _duplicated(tmp_path / "photographs", zipped)
+    for _ in range(2):
+        note_shared(Photographs(place), list(splits), list(splits.values()))
+    said = capfd.readouterr().err
+    expected = _brute_force(place, splits)
+    assert expected == {"train and test": 1, "train and dev": 1}
+    assert said.count("\n") == 1 and str(place) in said
+    for among, count in expected.items():
+        assert f"{count} in {among} (such as " in said
+    alone = {name: split for name, split in splits.items() if name not in ("d.jpg", "f.jpg")}
+    note_shared(Photographs(place), list(alone), list(alone.values()))
+    assert not _brute_force(place, alone) and capfd.readouterr().err == ""
+
+
+def test_the_corpus_of_a_folder_says_so(tmp_path, capfd):
+    place, splits = _duplicated(tmp_path / "photographs", False)
+    rows = "".join(f"{name},a dog,{split}\n" for name, split in splits.items())
+    (tmp_path / "c.csv").write_text(f"filename,caption,split\n{rows}")
+    corpus = load_folder(place, tmp_path / "c.csv", "mine")
+    said = capfd.readouterr().err
+    assert "1 in train and test (such as a.jpg and" in said
+    part_of(corpus.images, 2, 2, Photographs(place))
+    assert capfd.readouterr().err == ""

@@ -46,6 +46,7 @@ def write_files(folder: Path) -> None:
     (folder / "mine.json").write_text('{"notes": "of my own"}')
     (folder / "pairing.txt").write_text("".join(f"{index // 5}\n" for index in range(25)))
     write_phi("cider", captions, np.arange(25) // 5, folder / "cider.npy", captions_file="captions.txt")
+    np.save(folder / "other.npy", rng.random((25, 5)).astype(np.float32))
     (folder / "link.npy").symlink_to("s.npy")
     os.link(folder / "s.npy", folder / "hard.npy")
     (folder / "gone.npy").symlink_to("nowhere.npy")
@@ -113,6 +114,8 @@ OUTPUTS = [
     refused("evaluate link.npy --csv s.npy", "link.npy"),
     refused("evaluate s.npy --phi cider.npy --csv cider.npy", "cider.npy"),
     refused("evaluate s.npy --phi cider.npy --json cider.json", "cider.json"),
+    right("evaluate s.npy --json s.json -q", makes=("s.json",)),
+    right("evaluate s.npy --phi other.npy --json other.json -q", makes=("other.json",)),
     refused("evaluate s.npy --captions captions.txt --csv captions.txt", "captions.txt"),
     refused("evaluate s.npy --image-of-caption pairing.txt --csv pairing.txt", "pairing.txt"),
     refused("evaluate s.npy --json new.json --csv ./new.json", "write"),

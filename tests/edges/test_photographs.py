@@ -187,6 +187,13 @@ CASES = [
     right(rows(HEADER + "a.jpg,one,test\na.jpg,two,test\nB.JPG,x,test\n,,\n"), "'two'", name="unequal numbers"),
     right(rows("Split\tFilename\tCaption\ntest\ta.jpg\tx;y\n"), "x;y", name="tabs"),
     right(rows(HEADER + "a.jpg,one,test\n", "images.zip"), "one", name="CSV of a zip archive"),
+    right(rows("image,split,raw\na.jpg,test,\"['x', 'y']\"\n"), "['x', 'y']", name="CSV: a list as Python prints it"),
+    right(
+        rows('filename,split,caption\na.jpg,val,"[""x"", ""y z""]"\n'), "['x', 'y z'], ['dev']", name="CSV: JSON's list"
+    ),
+    right(rows("image_name| split| comment\na.jpg| test| x, y\n"), "['x, y']", name="CSV: bars"),
+    refused(rows(HEADER + "a.jpg,\"['x' 'y']\",test\n"), "line 2", "'x'", name="CSV: numpy's list"),
+    refused(rows(HEADER + "p.heic,x,test\n"), "line 2", "p.heic", "JPEG", name="CSV: HEIC"),
     refused(rows(HEADER + "b.jpg,x,test\n"), "line 2", "'B.JPG'", name="CSV: other case"),
     refused(rows(HEADER + "caf\xe9.jpg,x,test\n"), "line 2", "composed otherwise", name="CSV: other accents"),
     refused(rows(HEADER + "images/a.jpg,x,test\n"), "'a.jpg'", name="CSV: folder's own name"),

@@ -94,6 +94,22 @@ def test_what_is_embedded_can_be_in_a_zip_and_a_corpus(embedded, run, clip, phot
     assert (note["dataset"], note["split"]) == ("mine", "test") and note["image_ids"][0] == "id2"
 
 
+def test_captions_that_name_their_images_need_nothing_else(embedded, run, files, clip, photographs, captions):
+    order = np.random.default_rng(0).permutation(21)
+    annotations = [{"image_id": 50 - at // 3, "caption": captions[at]} for at in order.tolist()]
+    images = [{"id": 50 - at, "file_name": f"{at}.png"} for at in range(7)]
+    Path("coco.json").write_text(json.dumps({"images": images, "annotations": annotations}))
+    given = ("embed", f"transformers:{clip}", "--images", photographs, "--captions", "coco.json", "--device", "cpu")
+    said = run(*given, "-o", "coco")
+    assert said.code == 0, said.err
+    np.testing.assert_allclose(np.load("coco/images.npy"), np.load("clip/images.npy"), atol=1e-6)
+    np.testing.assert_allclose(np.load("coco/captions.npy"), np.load("clip/captions.npy")[order], atol=1e-6)
+    assert Path("coco/image_of_caption.txt").read_text().split() == [str(at // 3) for at in order]
+    Path("images.txt").write_text("".join(f"{6 - at}.png\n" for at in range(7)))
+    said = run(*given, "--image-names", "images.txt", "-o", "other")
+    assert said.code == 1 and "coco.json" in said.err and "images.txt" in said.err
+
+
 class Slow:
     """An encoder that is killed at some image."""
 

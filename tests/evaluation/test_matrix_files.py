@@ -51,6 +51,24 @@ def test_other_json_is_refused(tmp_path, text, sentence):
         read_matrix(tmp_path / "m.json")
 
 
+@pytest.mark.parametrize(("separator", "end"), [(";", ""), ("\t", ""), (";", ";"), ("; ", ""), (",\t", ""), (",", "")])
+def test_a_csv_may_have_the_separators_of_spreadsheets(tmp_path, matrix, separator, end):
+    (tmp_path / "m.csv").write_text("".join(separator.join(map(repr, row)) + f"{end}\n" for row in matrix.tolist()))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.csv"), matrix)
+
+
+@pytest.mark.parametrize(
+    ("separator", "point", "cure"),
+    [(";", ",", "decimal points"), ("\t", ",", "decimal points"), (" ", ".", "separate"), ("|", ".", "separate")],
+)
+def test_other_numbers_get_their_own_cure(tmp_path, matrix, separator, point, cure):
+    text = "".join(separator.join(map(repr, row)) + "\n" for row in (matrix.tolist()))
+    (tmp_path / "m.csv").write_text(text.replace(".", point))
+    with pytest.raises(InputError) as error:
+        read_matrix(tmp_path / "m.csv")
+    assert cure in error.value.cure and "heading" not in error.value.cure
+
+
 def test_the_released_spice_csv_ends_its_lines_with_a_comma(tmp_path, matrix):
     (tmp_path / "m.csv").write_text("".join("".join(f"{value!r}," for value in row) + "\n" for row in matrix.tolist()))
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.csv"), matrix)

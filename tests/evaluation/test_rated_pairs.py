@@ -152,6 +152,9 @@ def test_wrong_contrasts_are_named(similarity, contrasts, named):
     [
         ("image,caption,foil\n0,x,1\n", "'x'"), ("image,caption,foil\n0,1\n", "foil"),
         ("image,caption\n0,1\n", "p.csv"),
+        ("image_0,image_1,caption_0,caption_1\n0,1,0,1\n2,2,3,4\n", "image 2 twice"),
+        ("image_0,image_1,caption_0,caption_1\n0,1,5,5\n", "caption 5 twice"),
+        ("image;caption;foil\n0;1;1\n", "caption 1 twice"),
         ("image,caption,foil\n0,-1,1\n", "'-1'"),
         (f"image1,image2,agg_score\n{IMAGE.format(100)},{IMAGE.format(107)},3\n", "images"),
     ],
@@ -199,3 +202,24 @@ def test_ids_of_the_test_split_need_no_file():
     similarity[2, 7] = 1
     found = cxc_within(similarity, "r.csv", ks=(1, 7, 8))
     assert (found["R@1"], found["R@7"], found["queries"]) == (50, 100, 2)  # image 2 is the third that image 7 finds
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_tables_of_spreadsheets_are_read(run, similarity, separator):
+    np.save("s.npy", similarity)
+    lines = [["image_0", "image_1", "caption_0", "caption_1"], ["0", "1", "0", "1"], ["2", "3", "5", "4"]]
+    Path("p.csv").write_text("".join(separator.join(line) + "\n" for line in lines))
+    assert read_contrasts("p.csv")[0].tolist() == [[0, 1, 0, 1], [2, 3, 5, 4]]
+    rating = rated("r.csv", IMAGE, "image")
+    Path("r.csv").write_text(Path("r.csv").read_text().replace(",", separator))
+    assert cxc_within(similarity, "r.csv", IDS)["pairs"] == len(rating)
+
+
+def test_one_photograph_at_two_places_is_said(run):
+    scores = np.random.default_rng(0).random((4, 4)).astype(np.float32)
+    scores[1] = scores[0]
+    np.save("s.npy", scores)
+    Path("p.csv").write_text("image_0,image_1,caption_0,caption_1\n0,1,0,1\n2,3,2,3\n")
+    assert "1 examples cannot be won" in run("pairs", "s.npy", "p.csv").out
+    Path("p.csv").write_text("image_0,image_1,caption_0,caption_1\n2,3,2,3\n")
+    assert "cannot be won" not in run("pairs", "s.npy", "p.csv").out

@@ -15,7 +15,7 @@ from fivesentences.commands.sheets import Outputs, Read, Sheet, number
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts, task_of
+from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts, task_of, undecidable
 from fivesentences.semantics.caption_file import read_pairing
 
 CHANCE = {"text": 25, "image": 25, "group": 16.7, "accuracy": 50}  # percent
@@ -87,6 +87,8 @@ def pairs(
             found[kind] = {name: 100.0 * float(won[chosen].mean()) for name, won in wins.items()}
             found[kind]["pairs"] = int(chosen.sum())
         notes = [f"In percent; by chance {', '.join(f'{name} {CHANCE[name]}' for name in wins)}."]
+        if alike := undecidable(matrix, contrasts):
+            notes.append(f"{alike:,} examples cannot be won: their two images, or captions, have equal scores.")
     cells = [
         [kind, *(number(value, DIGITS.get(name, 2)) for name, value in row.items())] for kind, row in found.items()
     ]

@@ -26,6 +26,7 @@ from fivesentences.console import working
 from fivesentences.errors import InputError, visible
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.paper.text.markdown import escape_markdown, piped
+from fivesentences.semantics.phi_file import is_note_beside, note_beside
 from fivesentences.storage import check_outputs, replacing, sha256_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Outputs:
         """Check before anything is read that every file can be written.
 
         Args:
-            read: Every file that the command reads; notes beside them are added.
+            read: Every file that the command reads; notes beside phi matrices are added.
             others: Further files that the command writes, by what to call them, such as ``--per-query``.
 
         Raises:
@@ -101,9 +102,9 @@ class Outputs:
             raise typer.BadParameter(what, param_hint=f"--{shown[1]}")
         written = {f"--{form}": path for form, path in self.files.items() if form not in shown}
         written |= {name: path for name, path in others.items() if path is not None}
-        files = [file_of(file) for _, file in read if file is not None]
-        notes = [file.with_suffix(".json") for file in files if file.suffix == ".npy"]  # as phi_file.note_beside
-        check_outputs(written, [*files, *notes])
+        files = [(what, file_of(file)) for what, file in read if file is not None]
+        notes = [note_beside(file) for what, file in files if what == "phi" and is_note_beside(file)]
+        check_outputs(written, [*(file for _, file in files), *notes])
 
     def write(
         self, sheets: Sequence[Sheet], tidy: Callable[[], pd.DataFrame], content: dict[str, Any], read: Read = ()

@@ -9,7 +9,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
@@ -33,6 +33,17 @@ _TOKEN = re.compile(r"([^\t]+#[0-9]{1,9}(?=\t)|\S+#[0-9]{1,9}(?= ))[\t ](.*)", r
 _ENDINGS = "|".join(re.escape(suffix) for suffix in sorted(PHOTOGRAPHS))
 _NAME = rf"[^\t,;|]+?(?:{_ENDINGS})(?:\.[0-9]+)?"
 _NAMED = re.compile(rf'"?{_NAME}(?:#[^\t,;| ]*)?"?\s*(?:[\t,;| ]|\Z)', re.IGNORECASE)
+# What else lines may be than captions, and in how many of them that is no accident.
+_ELSE = (
+    (0.5, re.compile(r"[^\t]*\t"), "rows of a table without the names of its columns"),
+    (
+        0.5,
+        re.compile(r'\s*"?[\w./-]*[0-9][\w./-]*"? *[,;|]', re.ASCII),
+        "rows of a table without the names of its columns",
+    ),
+    (1.0, re.compile(r'\s*"([^"]|"")*"\s*\Z'), "quoted as in a table"),
+)
+_PAGE = re.compile(r"\s*(<!doctype|<html|<\?xml|version https://git-lfs)", re.IGNORECASE)
 _IMAGE = re.compile(rf"({_NAME}|.+?)(?:#[^#]*)?#([0-9]+)", re.IGNORECASE)
 
 
@@ -81,7 +92,12 @@ def text_rows(path: Path) -> Rows | list[str]:
     if sample and 2 * sum(_TOKEN.fullmatch(line) is not None for line in sample) >= len(sample):
         return _token_rows(path, lines)
     if separator := separator_of(text, caption_columns if is_table else _has_both):
-        return rows_below(path, text, separator, header_of(text, separator))
+        header = header_of(text, separator)
+        if twice := [name for name in header if header.count(name) > 1 and name in (*caption_columns(header), *IMAGES)]:
+            raise InputError(
+                f"its first line names the column '{twice[0]}' twice", where=path, cure="rename one of them"
+            )
+        return rows_below(path, text, separator, header)
     if is_table:
         raise InputError("its first line names no column of captions", where=path, cure=_cure(sample))
     named = [found.end() == len(line) for line in sample if (found := _NAMED.match(line))]
@@ -92,6 +108,11 @@ def text_rows(path: Path) -> Rows | list[str]:
         raise InputError(what, where=path, cure=_cure(sample))
     if sample and all(line.strip().isdigit() for line in lines):
         raise InputError("its lines are numbers", where=path, cure="give the file of the captions")
+    if sample and _PAGE.match(sample[0]):
+        raise InputError("it is a web page, XML or a pointer of git-lfs", where=path, cure="fetch the captions again")
+    for share, begins, what in _ELSE:
+        if sample and sum(begins.match(line) is not None for line in sample) >= share * len(sample):
+            raise InputError(f"its lines are {what}", where=path, cure=_cure(sample))
     from_windows = lines_end_as_on_windows(text, lines)
     return [line.removesuffix("\r") for line in lines] if from_windows else lines
 
@@ -184,7 +205,7 @@ def lines_end_as_on_windows(text: str, lines: Sequence[str]) -> bool:
 
 def _cure(sample: Sequence[str]) -> str:
     named = next(filter(None, map(_NAMED.match, sample)), None)
-    separator = named[0][-1] if named and named[0][-1] in SEPARATORS else ","
+    separator = named[0][-1] if named and named[0][-1] in SEPARATORS else "\t" if "\t" in sample[0] else ","
     header = f"image{separator}caption".replace("\t", "<tab>")
     return f'name its columns in a first line, such as "{header}", or give the captions alone as .txt, one per line'
 
@@ -200,7 +221,7 @@ def _row(value: Any) -> dict[str, Any]:
     return {"captions": [one.get("caption", one) if isinstance(one, dict) else one for one in _items(value)]}
 
 
-def _are_objects(value: Any) -> bool:
+def _are_objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
@@ -221,6 +242,8 @@ def _token_rows(path: Path, lines: Sequence[str]) -> Rows:
     seen = set[str]()
     for number, line in enumerate(lines, 1):
         where, found = f"{path}, line {number}", _TOKEN.fullmatch(line.removesuffix("\r"))
+        if not line.strip():
+            continue
         if found is None:
             raise InputError(f"it is '{line[:60]}'; expected <image>#<number><tab><caption>.", where=where)
         if found[1] in seen:

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fivesentences.documents import check_text, read_bytes, text_of
 from fivesentences.errors import InputError, did_you_mean
@@ -80,7 +80,7 @@ def rows_below(path: Path, text: str, separator: str, header: Sequence[str]) -> 
         InputError: If it is not CSV, or a row has more or fewer values than the header.
     """
     # Nobody quotes between bars, where captions begin with a quotation mark.
-    quoting = csv.QUOTE_NONE if separator == "|" else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if separator == "|" else csv.QUOTE_MINIMAL
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator, quoting=quoting)
     try:
         next(reader)

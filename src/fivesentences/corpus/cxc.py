@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fivesentences.corpus.csv_rows import SEPARATORS
 from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
 
@@ -38,14 +39,15 @@ def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Itera
         InputError: If the file is missing or is not such a table, a line is malformed, or a score is not in 0 to 5.
     """
     lines = read_lines(path)
-    header = [column.strip() for column in lines[0].split(",")] if lines else []
+    separator = next((one for one in SEPARATORS if lines and set(columns) <= set(lines[0].split(one))), ",")
+    header = [column.strip() for column in lines[0].split(separator)] if lines else []
     if missing := [column for column in columns if column not in header]:
         what = f"line 1 lacks the column '{missing[0]}'; is it a SITS file of Crisscrossed Captions?"
         raise InputError(what, where=path)
     places = [header.index(column) for column in CXC_COLUMNS if column in header]
     for number, line in enumerate(lines[1:], 2):
         where = f"{Path(path).name}, line {number}"
-        fields = fields_of(where, line, ",", len(header))
+        fields = fields_of(where, line, separator, len(header))
         caption, image, score, *method = (fields[place].strip() for place in places)
         found, shown = _CXC_CAPTION.fullmatch(caption), _CXC_IMAGE.fullmatch(image)
         if found is None or shown is None:

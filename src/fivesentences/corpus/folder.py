@@ -9,8 +9,7 @@ from typing import get_args
 from fivesentences.config.types import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
-from fivesentences.corpus.photograph_digests import note_shared
-from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.photographs import Photographs, note_shared
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of, split_named
 from fivesentences.errors import InputError, did_you_mean
 

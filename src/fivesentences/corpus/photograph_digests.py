@@ -6,15 +6,12 @@ import contextlib
 import hashlib
 import json
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.console import say_once
 from fivesentences.corpus.archives import open_zip, photographs_in
-from fivesentences.corpus.photographs import Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing, sha256_of
@@ -22,7 +19,6 @@ from fivesentences.storage import replacing, sha256_of
 FORMAT = 1
 # A file may change twice within one tick of its clock; what is younger than this is hashed again the next time.
 SETTLED = 2_000_000_000  # nanoseconds
-ORDER = "train dev test"  # in which splits are named
 
 
 @dataclass(frozen=True)
@@ -74,41 +70,6 @@ def identify(photographs: Path, memory: Path | None = None) -> Identity:
         with contextlib.suppress(OSError, InputError), replacing(memory) as temporary:
             temporary.write_text(json.dumps({"format": FORMAT, "files": settled}), encoding="ascii")
     return _identity((name, facts[0]) for name, facts in now.items())
-
-
-def note_shared(photographs: Photographs, filenames: Sequence[str], splits: Sequence[str]) -> None:
-    """Say once, on standard error, that photographs of one split are also in another, byte for byte.
-
-    Only photographs of equal size (in archives: and checksum) are read.
-
-    Args:
-        photographs: Where the photographs are.
-        filenames: ``[images]`` the file of each image.
-        splits: ``[images]`` the split of each image.
-
-    Raises:
-        InputError: If a photograph is missing.
-    """
-    alike, equal = defaultdict[Any, list[int]](list), defaultdict[Any, list[int]](list)
-    in_archives = not any(path.is_dir() for path in photographs.paths)
-    for row, name in enumerate(filenames):
-        _, size, checksum = photographs.state_of(name)
-        alike[size, checksum if in_archives else None].append(row)
-    for (size, _), rows in alike.items():
-        for row in rows if len({splits[row] for row in rows}) > 1 else ():
-            with contextlib.suppress(InputError):  # a damaged archive is said by whoever needs the photograph
-                equal[size, hashlib.sha256(photographs.read(filenames[row])).digest()].append(row)
-    shared = defaultdict[tuple[str, ...], list[list[int]]](list)
-    for rows in equal.values():
-        if len(among := dict.fromkeys(splits[row] for row in rows)) > 1:
-            shared[tuple(sorted(among, key=ORDER.find))].append(rows)
-    found = [
-        f"{len(groups):,} in {' and '.join(among)} (such as {' and '.join(filenames[row] for row in groups[0][:2])})"
-        for among, groups in sorted(shared.items())
-    ]
-    if found:
-        what = "the same photographs, byte for byte, are in several splits"
-        say_once(f"{photographs}: {what}: {', '.join(found)}; keep each in one, or scores are too good.")
 
 
 def _identity(rows: Iterable[tuple[str, str]]) -> Identity:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import threading
 import unicodedata
 import zipfile
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -14,11 +16,13 @@ from typing import Any
 
 from PIL import Image
 
+from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES, UNREAD, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
 
+ORDER = "train dev test"  # in which splits are named
 LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300 MB uncompressed
 
 
@@ -184,6 +188,41 @@ class Photographs:
                     self._by_basename.setdefault(PurePosixPath(name).name, []).append(name)
                 self._process = os.getpid()
         return self._places
+
+
+def note_shared(photographs: Photographs, filenames: Sequence[str], splits: Sequence[str]) -> None:
+    """Say once, on standard error, that photographs of one split are also in another, byte for byte.
+
+    Only photographs of equal size (in archives: and checksum) are read.
+
+    Args:
+        photographs: Where the photographs are.
+        filenames: ``[images]`` the file of each image.
+        splits: ``[images]`` the split of each image.
+
+    Raises:
+        InputError: If a photograph is missing.
+    """
+    alike, equal = defaultdict[Any, list[int]](list), defaultdict[Any, list[int]](list)
+    in_archives = not any(path.is_dir() for path in photographs.paths)
+    for row, name in enumerate(filenames):
+        _, size, checksum = photographs.state_of(name)
+        alike[size, checksum if in_archives else None].append(row)
+    for (size, _), rows in alike.items():
+        for row in rows if len({splits[row] for row in rows}) > 1 else ():
+            with contextlib.suppress(InputError):  # a damaged archive is said by whoever needs the photograph
+                equal[size, hashlib.sha256(photographs.read(filenames[row])).digest()].append(row)
+    shared = defaultdict[tuple[str, ...], list[list[int]]](list)
+    for rows in equal.values():
+        if len(among := dict.fromkeys(splits[row] for row in rows)) > 1:
+            shared[tuple(sorted(among, key=ORDER.find))].append(rows)
+    found = [
+        f"{len(groups):,} in {' and '.join(among)} (such as {' and '.join(filenames[row] for row in groups[0][:2])})"
+        for among, groups in sorted(shared.items())
+    ]
+    if found:
+        what = "the same photographs, byte for byte, are in several splits"
+        say_once(f"{photographs}: {what}: {', '.join(found)}; keep each in one, or scores are too good.")
 
 
 def _folded(name: str) -> str:

@@ -121,7 +121,9 @@ def read_caption_table(
     known = ", ".join(f"{name} ({count:,} captions)" for name, count in sorted(others.items()))
     if not captions:
         of = f" of {split or 'test'}" if others else ""
-        raise InputError(f"it holds no captions{of}{f'; it has {known}' if known else ''}.", where=path)
+        cure = Cure("name the split", f"fivesentences captions {path} --split NAME") if others else None
+        end = "" if cure else "."
+        raise InputError(f"it holds no captions{of}{f'; it has {known}' if known else ''}{end}", where=path, cure=cure)
     if all(map(_ID.fullmatch, captions)):
         what = f"its column '{columns[0]}' holds ids or numbers, such as {captions[0][:40]!r}"
         raise InputError(what, where=path, cure="give the file of the captions")

@@ -35,8 +35,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
 
     ``.npy`` is memory-mapped. ``.npz`` and ``.pt`` (``torch.load`` with ``weights_only``) hold one matrix, or the one
     that ``FILE:NAME`` names. ``.json`` is a list of rows, as the released code of NCS reads them; it is read row by
-    row into float32 where that holds every number exactly, else float64. ``.csv`` has no heading and may end its lines
-    with a comma, as the released SPICE matrices do.
+    row into float32 where that holds every number exactly, else float64. ``.csv``, separated by commas,
+    semicolons or tabs, has no heading and may end its lines with a comma, as the released SPICE matrices do.
 
     Args:
         path: The file; for ``.npz``, ``.pt`` and ``.pth`` also ``FILE:NAME``.
@@ -134,7 +134,11 @@ _NO_HEADING = "save it without heading and index, such as by DataFrame.to_csv(pa
 
 def _csv(path: Path) -> NDArray[Any]:
     try:
-        table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False)
+        with path.open("rb") as file:
+            first = file.readline(1 << 24)
+        # Spreadsheets of several languages write semicolons, with a comma as the decimal point.
+        separator = ";" if b";" in first else "\t" if b"\t" in first.strip() and b",\t" not in first else ","
+        table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False, sep=separator)
     except (ValueError, pd.errors.ParserError) as error:  # also bytes that are not UTF-8
         raise InputError(f"{path}: this is no .csv file of numbers ({_first_line(error)}).") from None
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all():  # the comma at the end of each line
@@ -148,7 +152,11 @@ def _csv(path: Path) -> NDArray[Any]:
         row, column = odd[0].tolist()
         cell = str(table.iloc[row, column])[:40]
         what = f"row {row}, column {column} is {cell!r}; a .csv matrix holds numbers alone"
-        raise InputError(what, where=path, cure=_NO_HEADING)
+        is_decimal = re.fullmatch(r"\s*[-+]?[0-9]+,[0-9]+(e[-+]?[0-9]+)?\s*", cell, re.IGNORECASE)
+        cure = "write decimal points, not commas" if is_decimal else _NO_HEADING
+        if re.match(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?[\s|]+[-+0-9.]", cell, re.IGNORECASE):
+            cure = "separate the numbers by commas, semicolons or tabs"
+        raise InputError(what, where=path, cure=cure)
     matrix = np.asarray(table.to_numpy())
     if matrix.dtype.kind == "f":
         _refuse_counts(path, matrix)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.corpus.csv_rows import separator_of
 from fivesentences.corpus.cxc import score_of
 from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import Argument, InputError
@@ -135,7 +136,8 @@ def read_contrasts(path: Path | str) -> tuple[NDArray[np.int64], list[str]]:
         an empty text without that column.
 
     Raises:
-        InputError: If the file is missing, has neither of these columns, or a cell is not an index.
+        InputError: If the file is missing, has neither of these columns, a cell is not an index, or an example has one
+            image or caption twice.
     """
     task, rows = _rows(path)
     if task in _IDS:
@@ -146,8 +148,9 @@ def read_contrasts(path: Path | str) -> tuple[NDArray[np.int64], list[str]]:
             if not re.fullmatch("[0-9]{1,12}", (row[column] or "").strip()):
                 what = f"{column} is '{str(row[column])[:40]}'; it must be the index of a row or column, from 0."
                 raise InputError(what, where=f"{path}, line {number}")
-    indices = [[int(row[column]) for column in TASKS[task]] for row in rows]
-    return np.array(indices, dtype=np.int64), [row.get("category") or "" for row in rows]
+    indices = np.array([[int(row[column]) for column in TASKS[task]] for row in rows], dtype=np.int64)
+    _refuse_twice(indices, path)
+    return indices, [row.get("category") or "" for row in rows]
 
 
 def pair_wins(similarity: ArrayLike, contrasts: ArrayLike) -> dict[str, NDArray[np.bool_]]:
@@ -164,12 +167,14 @@ def pair_wins(similarity: ArrayLike, contrasts: ArrayLike) -> dict[str, NDArray[
         (50 %).
 
     Raises:
-        InputError: If an index is outside the similarity, or a shape or a value that is read is wrong.
+        InputError: If an index is outside the similarity, an example has one image or caption twice, which nothing can
+            win, or a shape or a value that is read is wrong.
     """
     matrix, given = checked_matrix(similarity), np.asarray(contrasts)
     if given.ndim != 2 or given.shape[1] not in (3, 4) or not len(given) or given.dtype.kind not in "iu":
         what = f"is {given.dtype} {list(given.shape)}; give whole numbers [examples, 3 or 4]."
         raise InputError(what, where=Argument("contrasts"))
+    _refuse_twice(given, Argument("contrasts"))
     n_images = given.shape[1] - 2  # one or two, which stand first
     for columns, size, of in ((given[:, :n_images], matrix.shape[0], "images"),
                               (given[:, n_images:], matrix.shape[1], "captions")):  # fmt: skip
@@ -189,14 +194,33 @@ def pair_wins(similarity: ArrayLike, contrasts: ArrayLike) -> dict[str, NDArray[
     return {"text": text, "image": image, "group": text & image}
 
 
+def undecidable(similarity: ArrayLike, contrasts: ArrayLike) -> int:
+    """Count examples of Winoground whose two images, or two captions, have equal scores, so that they cannot be won."""
+    matrix, given = checked_matrix(similarity), np.asarray(contrasts)
+    if given.shape[1] != 4:
+        return 0
+    scores = np.asarray(matrix[given[:, :2, None], given[:, None, 2:]])
+    return int(((scores[:, 0] == scores[:, 1]).all(axis=1) | (scores[..., 0] == scores[..., 1]).all(axis=1)).sum())
+
+
+def _refuse_twice(contrasts: NDArray[np.integer], where: Path | str) -> None:
+    for columns, what in ((contrasts[:, :-2], "image"), (contrasts[:, -2:], "caption")):
+        twice = np.flatnonzero((columns[:, 0] == columns[:, -1]) & (columns.shape[1] > 1))
+        if len(twice):
+            held = f"example {twice[0]} has {what} {columns[twice[0], 0]} twice, so that nothing can win it"
+            raise InputError(held, where=where, cure=f"give two {what}s, or leave it out")
+
+
 def task_of(path: Path | str) -> str:
     """Return the name in ``TASKS`` of the columns of a CSV; InputError if they are of none."""
     return _rows(path)[0]
 
 
 def _rows(path: Path | str) -> tuple[str, list[dict[str, str]]]:
+    text = text_of(read_bytes(path), path)
+    separator = separator_of(text, lambda header: any(set(columns) <= set(header) for columns in TASKS.values())) or ","
     try:
-        rows = list(csv.DictReader(io.StringIO(text_of(read_bytes(path), path)), skipinitialspace=True))
+        rows = list(csv.DictReader(io.StringIO(text), delimiter=separator, skipinitialspace=True))
     except csv.Error as error:
         raise InputError(f"it is not CSV ({error}).", where=path) from None
     if not rows:

@@ -17,8 +17,7 @@ from fivesentences.config.features import REGIONS, RULES, FeatureSpec
 from fivesentences.config.types import Crops, Layout, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.photograph_digests import note_shared
-from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.photographs import Photographs, note_shared
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
 from fivesentences.features.describing import ImageTask

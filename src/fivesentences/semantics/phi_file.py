@@ -139,6 +139,14 @@ def read_phi_note(path: Path | str) -> dict[str, Any]:
     return read_note(beside)
 
 
+def is_note_beside(matrix: Path) -> bool:
+    """Return whether a matrix has the note of a phi beside it; a ``.json`` of that name may be something else."""
+    try:
+        return matrix.suffix == ".npy" and read_note(note_beside(matrix)) is not None
+    except InputError:
+        return False
+
+
 def read_note(path: Path) -> dict[str, Any]:
     """Read a note and check that it is the note of a phi.
 
