@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from itertools import chain
@@ -14,9 +15,14 @@ from numpy.typing import NDArray
 from fivesentences.errors import InputError
 from fivesentences.semantics import java
 from fivesentences.semantics.cider import CiderScorer
+from fivesentences.semantics.java.jars import cache_folder
+from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.semantics.spice import SpiceScorer
-from fivesentences.semantics.tuples import Tuples, read_tuples
+from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import checked_captions
+from fivesentences.storage import alone
+
+KEPT = 8  # files of parsed captions in the user's cache, those that were used last
 
 
 class CaptionScores(NamedTuple):
@@ -65,7 +71,7 @@ def spice(
         candidates: One caption per image.
         references: The captions of each image that people wrote, any number.
         tuples: Tuples of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
-            which needs the extra ``java``.
+            which needs the extra ``java``. What was parsed is kept in the user's cache, also after a kill.
         mirror: Take CoreNLP from here, not from the network.
 
     Raises:
@@ -73,10 +79,30 @@ def spice(
     """
     captions, image_of_caption = _together(candidates, references)
     if tuples is None:
-        with tempfile.TemporaryDirectory() as folder:
-            java.parse_captions(captions, file := Path(folder) / "tuples.jsonl.gz", mirror=mirror)
-            tuples = read_tuples(file, captions)
-    return _scores(SpiceScorer(tuples.of_caption, image_of_caption), len(candidates))
+        last = len(captions) - len(candidates)
+        of_caption = [one for some in (captions[:last], captions[last:]) for one in _parsed(some, mirror)]
+    else:
+        of_caption = tuples.of_caption
+    return _scores(SpiceScorer(of_caption, image_of_caption), len(candidates))
+
+
+def _parsed(captions: Sequence[str], mirror: Path | None) -> list[list[RawTuple]]:
+    """Return the raw tuples of captions, those that are known from the user's cache, where they are kept for later."""
+    folder, name = cache_folder() / "tuples", captions_sha256(captions)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:  # a home that cannot be written keeps nothing
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(
+            alone(folder / f"{name}.lock", "Another process is parsing these captions; waiting for it.")
+        )
+        before = sorted(folder.glob("*.jsonl.gz"), key=lambda path: -path.stat().st_mtime)
+        java.parse_captions(captions, file := folder / f"{name}.jsonl.gz", mirror=mirror, parsed_before=before[:KEPT])
+        for old in before[KEPT:]:
+            old.unlink(missing_ok=True)
+        return read_tuples(file, captions).of_caption
 
 
 def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:
