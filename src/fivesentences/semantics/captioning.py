@@ -22,7 +22,7 @@ from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import alone
 
-KEPT = 8  # files of parsed captions in the user's cache, those that were used last
+KEPT = 20  # files of parsed captions in the user's cache, those that were used last
 
 
 class CaptionScores(NamedTuple):
@@ -78,31 +78,33 @@ def spice(
         InputError: As ``cider``; or if there is no Java or CoreNLP.
     """
     captions, image_of_caption = _together(candidates, references)
-    if tuples is None:
-        last = len(captions) - len(candidates)
-        of_caption = [one for some in (captions[:last], captions[last:]) for one in _parsed(some, mirror)]
-    else:
-        of_caption = tuples.of_caption
+    of_caption = _parsed(captions, len(candidates), mirror) if tuples is None else tuples.of_caption
     return _scores(SpiceScorer(of_caption, image_of_caption), len(candidates))
 
 
-def _parsed(captions: Sequence[str], mirror: Path | None) -> list[list[RawTuple]]:
-    """Return the raw tuples of captions, those that are known from the user's cache, where they are kept for later."""
-    folder, name = cache_folder() / "tuples", captions_sha256(captions)
+def _parsed(captions: Sequence[str], candidates: int, mirror: Path | None) -> list[list[RawTuple]]:
+    """Return the raw tuples of references and then candidates, known ones from the user's cache, where all are kept.
+
+    The file of a call is named after its references, so that a call with other candidates goes on after a kill; then
+    candidates have a file of their own, which that of the next model does not replace.
+    """
+    folder, made = cache_folder() / "tuples", captions[-candidates:]
+    names = [f"{captions_sha256(some)}.jsonl.gz" for some in (captions[:-candidates], made)]
     with contextlib.ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:  # a home that cannot be written keeps nothing
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(
-            alone(folder / f"{name}.lock", "Another process is parsing these captions; waiting for it.")
-        )
+        stack.enter_context(alone(folder / f"{names[0]}.lock", "Another process parses these references; waiting."))
         before = sorted(folder.glob("*.jsonl.gz"), key=lambda path: -path.stat().st_mtime)
-        java.parse_captions(captions, file := folder / f"{name}.jsonl.gz", mirror=mirror, parsed_before=before[:KEPT])
         for old in before[KEPT:]:
             old.unlink(missing_ok=True)
-        return read_tuples(file, captions).of_caption
+        known = before[:KEPT]
+        for some, name in ((captions, names[0]), (made, names[1])):
+            java.parse_captions(some, folder / name, mirror=mirror, parsed_before=known)
+            known = [folder / name, *known]
+        return read_tuples(folder / names[0], captions).of_caption
 
 
 def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:
