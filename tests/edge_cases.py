@@ -83,7 +83,7 @@ def perform(case: Case, folder: Path, run: Callable[..., Any]) -> None:
     """
     before = _contents(folder)
     try:
-        with _limits():
+        with limits():
             sentence, output = _outcome(case, folder, run)
     finally:
         after = _contents(folder)
@@ -134,7 +134,7 @@ def _contents(folder: Path) -> dict[Path, object]:
 
 
 @contextlib.contextmanager
-def _limits() -> Iterator[None]:
+def limits() -> Iterator[None]:
     """Turn a hang into a failure after ``SECONDS``, and a process that fills the memory into a MemoryError."""
 
     def ring(*_: object) -> None:

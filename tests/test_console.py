@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import io
+import logging
 import os
 import subprocess
 import sys
+import unicodedata
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +18,7 @@ import pytest
 import torch
 
 from fivesentences import cli
-from fivesentences.console import Bar, log_to, track
+from fivesentences.console import Bar, Visible, log_to, track
 from fivesentences.errors import InputError, InputErrors
 
 
@@ -49,6 +53,36 @@ def test_another_error_keeps_its_traceback_in_the_log(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), log_to(tmp_path / "a.log"):
         1 / 0  # noqa: B018
     assert "Traceback" in (tmp_path / "a.log").read_text()
+
+
+def _chatter() -> None:
+    sys.stderr.write(warnings.formatwarning("warned of \x1b[2Ja.jpg", UserWarning, "x.py", 1))  # pytest keeps others
+    logging.getLogger("library").warning("logged \x1b]0;title\x07 of \x9b31m")
+    print("a\tline\rand \x08another\nprinted \x00")
+    sys.stderr.write("half of \x7f")
+
+
+def test_control_characters_are_visible_whichever_library_prints_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "app", lambda **_: _chatter())
+    cli.main()
+    printed = "".join(capsys.readouterr())
+    with log_to(tmp_path / "a.log"):
+        _chatter()
+    logged = (tmp_path / "a.log").read_bytes().decode()
+    for text, known in ((printed, []), (logged, ["logged \\x1b]0;title\\x07 of \\x9b31m"])):
+        assert {sign for sign in text if unicodedata.category(sign) == "Cc"} <= {"\n", "\t", "\r"}
+        for part in [*known, "\\x1b[2Ja.jpg", "a\tline\rand \\x08another\nprinted \\x00", "half of \\x7f"]:
+            assert part in text
+
+
+def test_a_terminal_gets_colours_and_no_other_commands():
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    Visible(stream).write("\x1b[1;31mred\x1b[0m \x1b[2J\x1b[1;1H\x1b]8;;x\x1b\\")
+    assert stream.getvalue() == "\x1b[1;31mred\x1b[0m \\x1b[2J\\x1b[1;1H\\x1b]8;;x\\x1b\\"
 
 
 @pytest.mark.parametrize("take", SHORTAGES.values(), ids=SHORTAGES)

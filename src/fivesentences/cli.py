@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fivesentences.commands.arguments import HELP, WORDS, as_command
+from fivesentences.console import Visible
 from fivesentences.errors import InputError, shortage, visible
 
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
@@ -116,11 +117,14 @@ app = command_line(later=True)
 def main() -> None:
     """Run the command line; an ``InputError`` is one sentence on standard error and exit code 1."""
     _prepare_streams()
+    streams = sys.stdout, sys.stderr
     try:
         try:
+            sys.stdout, sys.stderr = Visible(sys.stdout), Visible(sys.stderr)  # type: ignore[assignment]
             _check_arguments()
             app(prog_name="fivesentences")
         finally:
+            sys.stdout, sys.stderr = streams
             sys.stdout.flush()  # here, where an error can still be reported
     except InputError as error:
         _end(str(error))

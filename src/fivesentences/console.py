@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import logging
 import multiprocessing
+import re
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from fivesentences.errors import InputError, Stopped, shortage, visible
 
@@ -20,6 +21,29 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 SECONDS_BETWEEN_LOG_LINES = 10.0
+# What commands a terminal, but for ends of lines and tabs; on a terminal, colours are let through.
+_COMMANDS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_BUT_COLOURS = re.compile(rf"(?!\x1b\[[\d;]*m){_COMMANDS.pattern}")
+
+
+class Visible:
+    """A stream of text that shows control characters as ``visible`` does, whoever writes them.
+
+    Names of files, warnings and reports of libraries may hold escape sequences, which would command the terminal.
+
+    Args:
+        stream: The stream.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream, self._hidden = stream, _BUT_COLOURS if stream.isatty() else _COMMANDS
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self.stream.write(self._hidden.sub(lambda found: visible(found[0]), text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 class Bar:
@@ -59,7 +83,7 @@ class Bar:
             *((progress.SpinnerColumn(),) if self.total == 1 else numbers),
             progress.TimeElapsedColumn(),
             progress.TextColumn("{task.fields[note]}"),
-            console=Console(stderr=True),
+            console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves the cursor
             transient=not self._in_logs,
         )
         self._rich.start()
@@ -70,6 +94,7 @@ class Bar:
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Add ``count`` to what is done and show ``note`` (such as a loss) after the bar."""
+        note = visible(note)
         self.done += count
         now = time.monotonic()
         elapsed = now - self._started
@@ -122,7 +147,8 @@ def log_to(path: str | Path) -> Iterator[None]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal, printed = sys.stderr, sys.stdout
-    with path.open("w", encoding="utf-8", errors="backslashreplace", buffering=1) as log:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", buffering=1) as file:
+        log: Any = Visible(file)
         sys.stderr = sys.stdout = log
         handler = logging.StreamHandler(log)
         handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))

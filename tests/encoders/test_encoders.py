@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edge_cases import limits
 from fivesentences.encoders import EncoderSpec, load_encoder
 from fivesentences.encoders.spec import parse_encoder
 from fivesentences.errors import InputError
@@ -201,7 +202,7 @@ def test_a_pickle_that_runs_something_is_not_loaded(clip, tmp_path, tiny_archite
         def __reduce__(self):
             return (Path.touch, (mark,))
 
-    torch.save({"a": Evil()}, folder / "pytorch_model.bin")
+    torch.save({"a": Evil(), "b": torch.zeros(10**6)}, folder / "pytorch_model.bin")
     for name in (f"transformers:{folder}", f"open_clip:{tiny_architecture}/{folder / 'pytorch_model.bin'}"):
         with pytest.raises(InputError, match="cannot be loaded"):
             loaded(name)
@@ -262,6 +263,64 @@ def test_weights_that_do_not_fill_the_model_are_refused(
     save_file(state, tmp_path / "part.safetensors")
     with pytest.raises(InputError, match="cannot be loaded"):
         loaded(f"open_clip:{tiny_architecture}/{tmp_path / 'part.safetensors'}")
+
+
+MANY = 10**9
+OF_TEXT, OF_OPEN_CLIP, PROCESSOR = "config.json text_config", "open_clip_config.json model_cfg", "*processor*.json"
+HOSTILE = [
+    ("clip", f"{OF_TEXT} num_hidden_layers", MANY, "num_hidden_layers is 1000000000"),
+    ("clip", f"{OF_TEXT} num_hidden_layers", -5, "num_hidden_layers is -5"),
+    ("clip", f"{OF_TEXT} num_hidden_layers", 1, "layers.1"),
+    ("clip", "config.json vision_config num_hidden_layers", 10**6, "num_hidden_layers is 1000000"),
+    ("blip", "config.json vision_config num_hidden_layers", MANY, "num_hidden_layers"),
+    ("clip", f"{OF_TEXT} hidden_size", 30_000, "parameters"),
+    ("clip", f"{OF_TEXT} hidden_size", 1e300, "hidden_size"),
+    ("clip", f"{OF_TEXT} vocab_size", 10**12, "parameters"),
+    ("clip", f"{OF_TEXT} max_position_embeddings", MANY, "parameters"),
+    ("clip", f"{OF_TEXT} num_attention_heads", MANY, ""),
+    ("clip", f"{OF_TEXT} num_attention_heads", 0, ""),
+    ("clip", "config.json vision_config image_size", 10**6, "parameters"),
+    ("clip", "config.json vision_config image_size", 32, ""),
+    ("clip", f"{PROCESSOR} image_processor crop_size", {"height": 10**6, "width": 10**6}, "crop_size 1000000"),
+    ("clip", f"{PROCESSOR} image_processor crop_size", {"height": 32, "width": 32}, ""),
+    ("clip", f"{PROCESSOR} image_processor size", {"shortest_edge": 10**6}, "size 1000000"),
+    ("clip", f"{PROCESSOR} image_processor size", {"shortest_edge": 0}, ""),
+    ("siglip2", f"{PROCESSOR} image_processor max_num_patches", MANY, "max_num_patches 1000000000"),
+    ("clip", "tokenizer.json", "[" * 10**5, ""),
+    ("clip", "tokenizer.json", '{"a":' * 10**5 + "1" + "}" * 10**5, ""),
+    ("clip", "tokenizer_config.json", "[" * 10**5, "nested"),
+    ("sentence_clip", f"{OF_TEXT} num_hidden_layers", MANY, "num_hidden_layers"),
+    ("sentence_clip", f"{OF_TEXT} num_hidden_layers", 1, "layers.1"),
+    ("sentence_clip", "tokenizer.json", "[" * 10**5, ""),
+    ("sentence_clip", "modules.json", "[" * 10**5, ""),
+    ("open_clip_folder", f"{OF_OPEN_CLIP} text_cfg layers", MANY, "layers is 1000000000"),
+    ("open_clip_folder", f"{OF_OPEN_CLIP} vision_cfg layers", [3, 4, MANY, 3], "layers is 1000000000"),
+    ("open_clip_folder", f"{OF_OPEN_CLIP} text_cfg width", 20_000, "parameters"),
+    ("open_clip_folder", f"{OF_OPEN_CLIP} text_cfg vocab_size", 10**10, "parameters"),
+    ("open_clip_folder", "open_clip_config.json", "[" * 10**5, "nested"),
+]
+LIBRARIES = {"open_clip_folder": "open_clip:local-dir", "sentence_clip": "sentence_transformers"}
+
+
+@pytest.mark.parametrize(("model", "place", "value", "said"), HOSTILE)
+def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
+    request, tmp_path, model, place, value, said, capfd
+):
+    folder = tmp_path / "hostile"
+    shutil.copytree(request.getfixturevalue(model), folder)
+    pattern, *keys = place.split()
+    for path in folder.rglob(pattern):
+        content = json.loads(path.read_text())
+        inner = content
+        for key in keys[:-1]:
+            inner = inner[key]
+        if keys:
+            inner[keys[-1]] = value
+        path.write_text(json.dumps(content) if keys else value)
+    with limits(), pytest.raises(InputError) as error:
+        loaded(f"{LIBRARIES.get(model, 'transformers')}:{folder}")
+    assert str(folder) in str(error.value) and said in str(error.value)
+    assert not capfd.readouterr().err  # no report of a library before the sentence
 
 
 def test_models_of_another_kind_are_refused(tmp_path):

@@ -126,6 +126,13 @@ def test_queries_that_a_metric_leaves_out_are_counted():
     assert "i2t: 7 of 60 images" in said and "t2i: 35 of 300 captions" in said and "PMRP" in said
 
 
+def test_queries_whose_category_is_that_of_all_items_are_counted():
+    categories = np.zeros(N_IMAGES, dtype=int)
+    assert "i2t: 60 of 60 queries" in notes(scores(), categories=categories)
+    categories[0] = 1
+    assert "category" not in notes(scores(), categories=categories)
+
+
 def test_a_few_equal_rows_are_named_and_a_printed_result_repeats_the_notes():
     twice = scores()
     twice[40] = twice[11]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,8 @@ from pycocoevalcap.cider.cider import Cider
 import fivesentences
 from fivesentences.errors import InputError
 from fivesentences.semantics import Tuples
+from fivesentences.semantics.captioning import KEPT
+from fivesentences.semantics.java import scene_graph_parser
 
 WORDS = ["a", "the", "dog", "dogs", "cat", "runs", "on", "grass", "two"]
 CAPTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
@@ -84,6 +88,55 @@ def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
     np.testing.assert_allclose(pd.read_csv("each.csv")["value"], ours.each)
     said = run("captioning", "made.txt", "references.txt")
     assert said.code == 1 and "references.txt" in said.err and "4 captions" in said.err
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path) -> Callable[[], list[str]]:
+    """Captions that SPICE's parser was asked for since the last call; here it finds a tuple for each word."""
+    monkeypatch.setenv("FIVESENTENCES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(scene_graph_parser.jars, "class_path", lambda mirror: [])
+    log = tmp_path / "asked.txt"
+    code = f"""
+import sys, json, os, signal
+for text in json.loads(sys.stdin.readline())["captions"]:
+    if text == "u" and os.path.exists({str(tmp_path / "kill")!r}): os.kill(os.getpid(), signal.SIGKILL)
+    print(text, file=open({str(log)!r}, "a", encoding="utf-8"))
+    print(json.dumps({{"caption": text, "tuples": [[word] for word in text.split()]}}), flush=True)
+"""
+    monkeypatch.setattr(scene_graph_parser, "WORKER", [sys.executable, "-c", code])
+
+    def since() -> list[str]:
+        said = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return said
+
+    return since
+
+
+def test_what_spice_parsed_is_kept_for_the_next_call_also_after_a_kill(asked, tmp_path) -> None:
+    made, references = ["p t", "s"], [["p q", "p r"], ["u", "s"]]
+    (tmp_path / "kill").touch()
+    with pytest.raises(InputError, match="SIGKILL"):
+        fivesentences.spice(made, references)
+    assert asked() == ["p q", "p r"]
+    (tmp_path / "kill").unlink()
+    first = fivesentences.spice(made, references)
+    assert asked() == ["u", "s", "p t"]
+    assert first.each == pytest.approx([2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3), 2 * 1 * (1 / 2) / (1 + 1 / 2)])
+    assert fivesentences.spice(["p q", "v"], references).each == pytest.approx([4 / 5, 0])
+    assert asked() == ["v"]
+    assert fivesentences.spice(made, references).each.tolist() == first.each.tolist() and asked() == []
+    for number in range(KEPT // 2 + 3):
+        fivesentences.spice([f"w{number}"], [["x"]])
+    assert len([*(tmp_path / "cache").rglob("*.jsonl.gz")]) <= KEPT + 2
+
+
+def test_spice_needs_no_cache_that_can_be_written(asked, tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FIVESENTENCES_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        assert fivesentences.spice(["p"], [["p"]]).corpus == 1
+        assert asked() == ["p"]
 
 
 @pytest.mark.parametrize(

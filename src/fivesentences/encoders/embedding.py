@@ -55,6 +55,7 @@ def load_encoder(spec: EncoderSpec, device: str = "cpu") -> Encoder:
     encoder = made(spec, device)
     if spec.sha256 not in (None, found := encoder.facts["weights_sha256"]):
         raise InputError(f"the SHA-256 of the weights of {spec.encoder} is {found}, not {spec.sha256}.")
+    encoder.check()
     return encoder
 
 

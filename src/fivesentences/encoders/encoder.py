@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from torch import Tensor
 from fivesentences.encoders.spec import PLACE, EncoderSpec
 from fivesentences.errors import InputError, reason_of, shortage
 from fivesentences.features.exactness import exact
+
+LARGEST = 8192  # pixels of a prepared image's side, or patches of it; models take some hundred
 
 
 class Encoder(ABC):
@@ -69,8 +72,31 @@ class Encoder(ABC):
     def _computed(self, vectors_of: Callable[[Any], Tensor], items: Any) -> npt.NDArray[np.float32]:
         """Compute without gradients and TF32, in the precision that was asked for."""
         dtype = getattr(torch, self.spec.precision)
-        with exact(), torch.autocast(self.device, dtype=dtype, enabled=dtype != torch.float32):
-            return vectors_of(items).float().cpu().numpy()  # type: ignore[no-any-return]
+        try:
+            with exact(), torch.autocast(self.device, dtype=dtype, enabled=dtype != torch.float32):
+                return vectors_of(items).float().cpu().numpy()  # type: ignore[no-any-return]
+        except Exception as error:  # of torch or the model's library: pixels or tokens that the model does not take
+            raise unreadable(self.spec.encoder, error) from None
+
+    def check(self) -> None:
+        """Check that the model takes what its preprocessing and its tokenizer make, before anything costly is done.
+
+        Raises:
+            InputError: If it does not, or the preprocessing would make images of more than ``LARGEST`` pixels a side.
+        """
+        sizes = {key: value for key, value in self.facts["preprocessing"].items() if "size" in key or "patches" in key}
+        area = "merge_size" in sizes  # of models whose "edges" are numbers of pixels
+        for key, value in sizes.items():
+            for number in value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]:
+                if isinstance(number, int | float) and not area and not 0 <= number <= LARGEST:
+                    what = f"its preprocessing has {key} {number}; images of at most {LARGEST:,} pixels a side are made"
+                    raise InputError(what, where=self.spec.encoder, cure="fetch it or save it again")
+        try:
+            prepared = self.prepare(Image.new("RGB", (64, 48)))
+        except Exception as error:
+            raise unreadable(self.spec.encoder, error) from None
+        self.images([prepared])
+        self.captions(["a photograph"])
 
     def _set_length(self, usual: int, longest: int) -> None:
         """Set how many tokens are read.
@@ -88,8 +114,20 @@ def versions(*packages: str) -> dict[str, str]:
     return {package: importlib.metadata.version(package) for package in packages}
 
 
+def check_parameters(model: torch.nn.Module, weights: Sequence[Path], where: str) -> None:
+    """Check that weights can fill a model, which was made without memory on the device ``meta``.
+
+    Raises:
+        InputError: If the model has more parameters than the files have bytes.
+    """
+    count, size = sum(one.numel() for one in model.parameters()), sum(path.stat().st_size for path in weights)
+    if count > size:
+        what = f"its configuration is of {count:,} parameters, but its weights have {size:,} bytes"
+        raise InputError(what, where=where, cure="fetch it or save it again")
+
+
 def unreadable(where: str, error: Exception) -> InputError:
-    """Return the error about a model that a library does not load."""
+    """Return the error about a model that a library does not load, or that does not run."""
     return shortage(error, where) or InputError(
-        f"this model cannot be loaded ({reason_of(error)})", where=where, cure="fetch it or save it again"
+        f"this model cannot be loaded or run ({reason_of(error)})", where=where, cure="fetch it or save it again"
     )

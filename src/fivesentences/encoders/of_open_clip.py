@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from open_clip import transform
 from PIL import Image
 from torch import Tensor
 
-from fivesentences.encoders.encoder import Encoder, unreadable, versions
+from fivesentences.encoders.encoder import Encoder, check_parameters, unreadable, versions
 from fivesentences.encoders.sources import combined, find_source
 from fivesentences.encoders.spec import IN_FOLDER, EncoderSpec
 from fivesentences.errors import InputError, did_you_mean, reason_of
@@ -51,15 +53,24 @@ class OpenClipEncoder(Encoder):
         try:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
+                how: dict[str, Any] = {"precision": "fp32", "pretrained_text": False, "weights_only": True}
+                logging.disable(logging.WARNING)  # it warns of a model without weights, which are loaded below
+                if not is_tag:
+                    with torch.device("meta"):
+                        empty = open_clip.create_model(identifier, device="meta", load_weights=False, **how)
+                    check_parameters(empty, [weights], spec.encoder)
                 self.model = open_clip.create_model(
-                    identifier, given if is_tag else None, device=device, precision="fp32", load_weights=is_tag,
-                    pretrained_text=False, weights_only=True,
-                )  # fmt: skip
+                    identifier, given if is_tag else None, device=device, load_weights=is_tag, **how
+                )
             if not is_tag:
                 open_clip.load_checkpoint(self.model, str(weights), strict=True, weights_only=True, device="cpu")
             self.tokenizer = open_clip.get_tokenizer(identifier)
+        except InputError:
+            raise
         except Exception as error:  # of torch, safetensors, the Hub or open_clip: it depends on what is wrong
             raise unreadable(spec.encoder, error) from None
+        finally:
+            logging.disable(logging.NOTSET)
         self.model.eval()
         preprocessing = dict(self.model.visual.preprocess_cfg)
         known = {field.name for field in fields(transform.PreprocessCfg)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 
 SHORT_NAMES = "sentence-transformers"  # the organisation of models that are named without one
+_UNUSED_LAYER = re.compile(r"(\S*encoder\.layers?\.\d+\.\S+) *\| UNEXPECTED")  # in a report of transformers
 
 
 def open_model(name: str, revision: str | None, device: str) -> tuple[SentenceTransformer, ModelFiles]:
@@ -55,6 +57,9 @@ def open_model(name: str, revision: str | None, device: str) -> tuple[SentenceTr
         logger.removeFilter(reports)
     if any("MISSING" in text for text in reports.texts):
         raise InputError("its weights do not fill it, and the rest would be random", where=name, cure="save it again")
+    if left := next(filter(None, map(_UNUSED_LAYER.search, reports.texts)), None):
+        what = f"its weights have layers that its configuration leaves out (such as {left[1]})"
+        raise InputError(what, where=name, cure="fetch it or save it again")
     return model, source
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from PIL import Image
 from torch import Tensor
 from transformers.utils import logging
 
-from fivesentences.encoders.encoder import Encoder, unreadable, versions
+from fivesentences.encoders.encoder import Encoder, check_parameters, unreadable, versions
 from fivesentences.encoders.sources import WEIGHTS, ModelFiles, find_source
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
@@ -25,6 +26,7 @@ CLASSES = {"clip": "CLIPModel", "siglip": "SiglipModel", "siglip2": "Siglip2Mode
 # SigLIP was trained on captions padded to full length, and without a mask: all positions are attended to, and the
 # vector is that of the last one. CLIP takes the end of the text, and BLIP its beginning.
 WITHOUT_MASK = ("siglip", "siglip2")
+_LAYER = re.compile(r"^(text|vision)_model\.encoder\.layers\.\d+\.")  # a weight of a layer of a dual encoder
 LOWER_CASE = ("GemmaTokenizer", "Siglip2Tokenizer")  # tokenizers of SigLIP 2, which was trained on lower case
 
 
@@ -48,7 +50,7 @@ class TransformersEncoder(Encoder):
         folder, fixed = str(source.folder), {"trust_remote_code": False, "local_files_only": True}
         try:
             config = transformers.AutoConfig.from_pretrained(folder, **fixed)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # whatever a wrong number or too deep nesting ends in
             raise unreadable(model, error) from None
         self.kind = config.model_type
         if self.kind not in CLASSES:
@@ -58,12 +60,12 @@ class TransformersEncoder(Encoder):
                 where=model,
                 cure="name one of those, or use open_clip: or sentence_transformers:",
             )
-        self.model = _loaded(getattr(transformers, CLASSES[self.kind]), source, model).to(device)
+        self.model = _loaded(getattr(transformers, CLASSES[self.kind]), config, source, model).to(device)
         try:
             images: Any = transformers.AutoImageProcessor  # untyped
             self.processor = images.from_pretrained(folder, backend="pil", **fixed)
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **fixed)
-        except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
+        except Exception as error:  # likewise
             raise unreadable(model, error) from None
         longest = config.text_config.max_position_embeddings
         self._set_length(min(BLIP_TOKENS, longest) if self.kind == "blip" else longest, longest)
@@ -113,16 +115,26 @@ class TransformersEncoder(Encoder):
         return self.model.get_text_features(**tokens).pooler_output  # type: ignore[no-any-return]
 
 
-def _loaded(kind: Any, source: ModelFiles, where: str) -> Any:
+def _loaded(kind: Any, config: Any, source: ModelFiles, where: str) -> Any:
     """Load the model in evaluation mode; transformers itself would fill missing weights with random numbers."""
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    level = logging.get_verbosity()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # its report of weights that do not fit has a line each
     try:
+        with torch.device("meta"):
+            check_parameters(kind(config), source.weights, where)
         model, report = kind.from_pretrained(
             str(source.folder), dtype=torch.float32, local_files_only=True, weights_only=True, output_loading_info=True,
             use_safetensors=source.weights[0].suffix == ".safetensors",
         )  # fmt: skip
+    except InputError:
+        raise
     except Exception as error:  # what a damaged file raises depends on where it is damaged
-        raise unreadable(where, error) from None
+        shapes = "ignore_mismatched_sizes" in str(error)
+        mismatch = ValueError("the shapes of its weights are not those of its configuration")
+        raise unreadable(where, mismatch if shapes else error) from None
+    finally:
+        logging.set_verbosity(level)  # type: ignore[no-untyped-call]
     wrong = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
     if wrong:
         raise InputError(
@@ -131,4 +143,7 @@ def _loaded(kind: Any, source: ModelFiles, where: str) -> Any:
             where=where,
             cure="name a model that was trained to compare images with captions",
         )
+    if left := sorted(name for name in map(str, report["unexpected_keys"]) if _LAYER.search(name)):
+        what = f"its weights have layers that its configuration leaves out ({len(left)} tensors, such as {left[0]})"
+        raise InputError(what, where=where, cure="fetch it or save it again")
     return model.eval()

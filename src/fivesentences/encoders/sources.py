@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -19,6 +20,7 @@ from fivesentences.storage import sha256_of
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 # Weights as transformers and sentence-transformers save them, the best kind first.
 WEIGHTS = (("model.safetensors", "model-*.safetensors"), ("pytorch_model.bin", "pytorch_model-*.bin"))
+_LAYERS = re.compile(r"(^|_)(layers|depth|blocks|n_layer)$")  # how configurations call numbers of layers
 # What is fetched besides weights: configurations and tokenizers, never Python.
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 
@@ -67,7 +69,7 @@ def find_source(
         folder = Path(model) if local else _fetched(model, revision, group)
         paths = sorted(folder.rglob("*.*") if below else folder.glob("*.*"))
         if weights := [path for path in paths if any(fnmatch(path.name, pattern) for pattern in group)]:
-            _refuse_remote_code(folder)
+            _check_configurations(folder, weights, below)
             return ModelFiles(folder, None if local else folder.name, tuple(weights))
     wanted = " or ".join(group[0] for group in patterns)
     raise InputError(f"it holds no weights ({wanted}); save the model there again.", where=model)
@@ -80,21 +82,40 @@ def combined(hashes: dict[str, str]) -> str:
     return hashlib.sha256("".join(f"{value}  {name}\n" for name, value in sorted(hashes.items())).encode()).hexdigest()
 
 
-def _refuse_remote_code(folder: Path) -> None:
-    """Refuse a configuration that sets ``trust_remote_code``, which open_clip would pass on."""
+def _check_configurations(folder: Path, weights: Sequence[Path], below: bool) -> None:
+    """Refuse a configuration that runs code, or has more layers than weights, which its library would make for ever.
 
-    def asks(content: Any) -> bool:
-        if isinstance(content, dict):
-            return bool(content.get("trust_remote_code")) or any(map(asks, content.values()))
-        return isinstance(content, list) and any(map(asks, content))
+    open_clip would pass ``trust_remote_code`` on.
+    """
+    tensors = sum(map(_tensors_in, weights))
 
-    for path in sorted(folder.glob("*config*.json")):
-        if asks(read_json(path)):
+    def check(content: Any, path: Path, name: str = "") -> None:
+        if isinstance(content, dict) and content.get("trust_remote_code"):
             raise InputError(
                 "it sets trust_remote_code, by which its author's Python would be run; such models are not loaded",
                 where=path,
                 cure="use a model that its library implements",
             )
+        if isinstance(content, dict | list):
+            for key, value in content.items() if isinstance(content, dict) else ((name, value) for value in content):
+                check(value, path, key)
+        elif type(content) in (int, float) and _LAYERS.search(name) and not 0 <= content <= tensors:
+            what = f"its {name} is {content}, but its weights are {tensors:,} tensors"
+            raise InputError(what, where=path, cure="fetch it or save it again")
+
+    for path in sorted(folder.rglob("*config*.json") if below else folder.glob("*config*.json")):
+        check(read_json(path), path)
+
+
+def _tensors_in(path: Path) -> int:
+    """Return how many tensors a file of weights holds, at most: every one takes some bytes of its header."""
+    try:
+        with zipfile.ZipFile(path) as archive:  # as torch.save writes it
+            return len(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")  # of safetensors, followed by so many bytes of JSON
+        return min(header, path.stat().st_size) // 50
 
 
 def _fetched(model: str, revision: str | None, group: Sequence[str]) -> Path:

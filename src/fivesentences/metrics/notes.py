@@ -33,6 +33,7 @@ class Placement:
         n_own: ``[queries]`` own items.
         n_gallery: ``[queries]`` items of the gallery.
         nothing: By metric, phi and ground truth (as in ``MetricValue``), ``[queries]`` which have nothing to find.
+        everything: ``[queries]`` which have every item of the gallery in their category; False without categories.
         interleaved: ``[queries]`` whether own items stand far better if captions are taken to be in the order a, b, c,
             a, b, c instead of blocks.
     """
@@ -42,6 +43,7 @@ class Placement:
     n_own: NDArray[np.int64]
     n_gallery: NDArray[np.int64]
     nothing: Mapping[Kind, Flags] = field(default_factory=dict)
+    everything: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
     interleaved: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @classmethod
@@ -51,6 +53,7 @@ class Placement:
         matrix: NDArray,
         pairing: NDArray[np.int64],
         nothing: Mapping[Kind, Flags],
+        everything: Flags,
     ) -> Placement:
         """Read a ranking of a gallery.
 
@@ -59,6 +62,7 @@ class Placement:
             matrix: ``[images, captions]`` that was ranked.
             pairing: ``[captions]`` image of each caption.
             nothing: As the attribute.
+            everything: As the attribute.
         """
         n_gallery = np.full(len(ranking.n_own), ranking.n_gallery)
         placed = cls(ranking.ahead, ranking.tied, ranking.n_own, n_gallery)
@@ -69,7 +73,9 @@ class Placement:
         if in_blocks and (placed.deviations or -np.inf) > -DEVIATIONS:
             turned = rank(matrix, other, ranking.direction, 1)
             found = (cls(turned.ahead, turned.tied, turned.n_own, n_gallery).deviations or 0.0) < -2 * DEVIATIONS
-        return cls(ranking.ahead, ranking.tied, ranking.n_own, n_gallery, nothing, np.full(len(n_gallery), found))
+        return cls(
+            ranking.ahead, ranking.tied, ranking.n_own, n_gallery, nothing, everything, np.full(len(n_gallery), found)
+        )
 
     @classmethod
     def joined(cls, several: Sequence[Placement]) -> Placement:
@@ -161,6 +167,9 @@ def _on_gallery(placed: Placement, ks: Sequence[int], ms: Sequence[int], items: 
     if trivial := [f"R@{k}" for k in ks if k >= smallest] + [f"SR m={m}" for m in ms if m >= smallest]:
         names = f"{', '.join(trivial)} and all others at this cut-off"
         yield f"the gallery has {smallest} {items}, so that {names} are the same for every model."
+    if placed.everything.any():
+        number = f"{placed.everything.sum():,} of {len(placed.everything):,} queries"
+        yield f"{number} find all {items} in their category, so that mAP and R-P of these are 1 for every model."
 
 
 def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:

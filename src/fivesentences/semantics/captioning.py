@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from itertools import chain
@@ -14,9 +15,14 @@ from numpy.typing import NDArray
 from fivesentences.errors import InputError
 from fivesentences.semantics import java
 from fivesentences.semantics.cider import CiderScorer
+from fivesentences.semantics.java.jars import cache_folder
+from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.semantics.spice import SpiceScorer
-from fivesentences.semantics.tuples import Tuples, read_tuples
+from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import checked_captions
+from fivesentences.storage import alone
+
+KEPT = 20  # files of parsed captions in the user's cache, those that were used last
 
 
 class CaptionScores(NamedTuple):
@@ -73,18 +79,40 @@ def spice(
         candidates: One caption per image.
         references: The captions of each image that people wrote, any number.
         tuples: Tuples of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
-            which needs the extra ``java``.
+            which needs the extra ``java``. What was parsed is kept in the user's cache, also after a kill.
         mirror: Take CoreNLP from here, not from the network.
 
     Raises:
         InputError: As ``cider``; or if there is no Java or CoreNLP.
     """
     captions, image_of_caption = _together(candidates, references)
-    if tuples is None:
-        with tempfile.TemporaryDirectory() as folder:
-            java.parse_captions(captions, file := Path(folder) / "tuples.jsonl.gz", mirror=mirror)
-            tuples = read_tuples(file, captions)
-    return _scores(SpiceScorer(tuples.of_caption, image_of_caption), len(candidates))
+    of_caption = _parsed(captions, len(candidates), mirror) if tuples is None else tuples.of_caption
+    return _scores(SpiceScorer(of_caption, image_of_caption), len(candidates))
+
+
+def _parsed(captions: Sequence[str], candidates: int, mirror: Path | None) -> list[list[RawTuple]]:
+    """Return the raw tuples of references and then candidates, known ones from the user's cache, where all are kept.
+
+    The file of a call is named after its references, so that a call with other candidates goes on after a kill; then
+    candidates have a file of their own, which that of the next model does not replace.
+    """
+    folder, made = cache_folder() / "tuples", captions[-candidates:]
+    names = [f"{captions_sha256(some)}.jsonl.gz" for some in (captions[:-candidates], made)]
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:  # a home that cannot be written keeps nothing
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(alone(folder / f"{names[0]}.lock", "Another process parses these references; waiting."))
+        before = sorted(folder.glob("*.jsonl.gz"), key=lambda path: -path.stat().st_mtime)
+        for old in before[KEPT:]:
+            old.unlink(missing_ok=True)
+        known = before[:KEPT]
+        for some, name in ((captions, names[0]), (made, names[1])):
+            java.parse_captions(some, folder / name, mirror=mirror, parsed_before=known)
+            known = [folder / name, *known]
+        return read_tuples(folder / names[0], captions).of_caption
 
 
 def notes_on_blanks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:

@@ -28,7 +28,7 @@ from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, 
 from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_indices
+from fivesentences.semantics.validation import check_gains, checked_indices
 from fivesentences.storage import alone, remove_leftovers, write_json
 
 NOTHING = -1  # image index of an empty slot
@@ -177,6 +177,8 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     finally:
         save()
     progress.unlink()
+    if not arrays["scores"].any():
+        check_gains(arrays["scores"], str(note["phi"]))
     write_json(partial / "note.json", note)
 
 

@@ -8,12 +8,13 @@ import re
 import signal
 import sys
 import time
+from itertools import chain
 
 import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.java import parse_captions, parse_scene_graphs, scene_graph_parser
-from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS
+from fivesentences.semantics.java.parser_worker import CHUNK, LONGEST_BESIDE_OTHERS, chunks_of
 from fivesentences.semantics.java.ptb_tokenizer import longest_sentence
 from fivesentences.storage import locked
 from kill import Program
@@ -219,3 +220,17 @@ def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(chi
     with pytest.raises(InputError, match=r"has \d+ words .*at most 200") as error:
         parse_scene_graphs(["a dog", text])
     assert int(re.search(r"has (\d+)", str(error.value))[1]) >= 499
+
+
+def test_long_sentences_are_announced_and_come_last_one_by_one(child_that, capfd):
+    long = {words: " ".join(["dog"] * words) for words in (150, 60, 199)}
+    some = [long[199], *(f"a dog {number}" for number in range(60)), long[60], long[150], "a cat"]
+    child_that("for text in todo: print(json.dumps({'caption': text, 'tuples': []}))")
+    parse_scene_graphs(some[1:-3])
+    assert "minutes" not in capfd.readouterr().err
+    parse_scene_graphs(some)
+    said = capfd.readouterr().err
+    assert "2 of 64 captions" in said and "199" in said and "minutes" in said
+    chunks = [*chunks_of(some)]
+    assert chunks[-3:] == [[long[60]], [long[150]], [long[199]]] and sorted(chain(*chunks)) == sorted(some)
+    assert max(map(len, chunks)) == CHUNK

@@ -100,6 +100,16 @@ def test_runs_of_one_process_have_the_bits_of_a_process_each(files, place):
     assert bytes_of(alone) == bytes_of(placed)
 
 
+@pytest.mark.parametrize("modality", ["image", "text"])
+@pytest.mark.parametrize("how", [np.zeros_like, lambda vectors: np.repeat(vectors[:1], len(vectors), axis=0)])
+def test_documents_whose_vectors_are_all_the_same_are_refused(files, place, modality, how):
+    np.save(files[modality], how(np.load(files[modality])))
+    with pytest.raises(InputErrors) as error:
+        train_subspaces([place("fixed")], **files)
+    assert str(files[modality]) in str(error.value) and "50" in str(error.value)
+    assert not (place("fixed").folder / RECORD).exists()
+
+
 def test_a_runs_folder_holds_what_the_evaluation_reads(files, place):
     runs = [place("scheduled"), place("fixed"), place("random")]
     train_subspaces(runs, **files)

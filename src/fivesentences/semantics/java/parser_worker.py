@@ -86,9 +86,15 @@ class SceneGraphParser:
 
 
 def chunks_of(captions: Sequence[str], size: int = CHUNK) -> Iterator[list[str]]:
-    """Divide captions into consecutive chunks, each with long sentences first: no core waits for one at the end."""
-    for start in range(0, len(captions), size):
-        yield sorted(captions[start : start + size], key=lambda caption: -longest_sentence(caption))
+    """Divide captions into chunks, each with long sentences first: no core waits for one at the end.
+
+    Those that are parsed alone come last, each by itself: the others are answered by then.
+    """
+    words = {caption: longest_sentence(caption) for caption in captions}
+    beside = [caption for caption in captions if words[caption] <= LONGEST_BESIDE_OTHERS]
+    for start in range(0, len(beside), size):
+        yield sorted(beside[start : start + size], key=lambda caption: -words[caption])
+    yield from ([caption] for caption in sorted(words, key=words.__getitem__) if words[caption] > LONGEST_BESIDE_OTHERS)
 
 
 def _work(job: dict[str, Any], say: BinaryIO) -> None:

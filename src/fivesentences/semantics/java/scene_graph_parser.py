@@ -21,15 +21,17 @@ from fivesentences.console import track
 from fivesentences.errors import InputError
 from fivesentences.machine import processors
 from fivesentences.semantics.java import jars
-from fivesentences.semantics.java.ptb_tokenizer import words_in
+from fivesentences.semantics.java.ptb_tokenizer import longest_sentence, words_in
 from fivesentences.semantics.tuples import IN_ENGLISH, PARSER, RawTuple, tuples_parsed_before
 from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import locked, replacing
 
 RawTuples = list[RawTuple]
 
-# A sentence of 120 words takes 10 s; one of 200 words half a minute and nearly all of a 2 GB heap; 250 words more.
+# A sentence of 120 words takes 10 s; one of 200 words half a minute, or two minutes without grammar, and nearly all of
+# a 2 GB heap; 250 words more.
 LONGEST_CAPTION = 200  # words and punctuation marks
+SLOW = 100  # words of a sentence that takes longer than the start of the parser
 WORKER = [sys.executable, "-m", "fivesentences.semantics.java.parser_worker"]
 
 
@@ -161,6 +163,7 @@ def _parsed(
         InputError: If the child ends before all are parsed, with the reason.
     """
     texts = list(dict.fromkeys(texts))
+    slow = [words for text in texts if len(text) > SLOW and (words := longest_sentence(text)) > SLOW]
     for text in texts:
         # A text cannot have more words than characters.
         if len(text) > LONGEST_CAPTION and (words := words_in(text)) > LONGEST_CAPTION:
@@ -171,6 +174,9 @@ def _parsed(
             )
     if not texts:
         return
+    if slow:
+        what = f"{len(slow):,} of {len(texts):,} captions have a sentence of more than {SLOW} words (up to {max(slow)})"
+        print(f"{what}; each takes the parser up to minutes. They come last.", file=sys.stderr, flush=True)
     jars.check_java()
     job = {
         "class_path": [str(path) for path in jars.class_path(mirror)],
