@@ -94,8 +94,8 @@ def phi(
         pairing = equal_pairing(captions, len(texts), per_image or 5)
     else:
         pairing = read_pairing(image_of_caption, len(texts))
-    if parse_name(name).tokenisation not in (None, "characters") and (note := one_word_each(texts)):
-        print(note, file=sys.stderr)
+    if parse_name(name).tokenisation not in (None, "characters") and (said := one_word_each(texts)):
+        print(said, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     made_of = None
