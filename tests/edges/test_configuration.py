@@ -71,6 +71,8 @@ SCALES: list[tuple[str, ...]] = [
     ("training: {widths: {embedding: 1000000000000}}", "widths.embedding is 1000000000000"),
     ("training: {minutes: -5}", "training.minutes is -5"),
     ("training: {runs_at_once: 4, runs_per_job: 1}", "runs_at_once is 4", "raise that one"),
+    ("training: {words: character}", "training.words is 'character'"),
+    ("training: {words: {chinese: characters}}", "training.words is"),
     ("training: {precision: bfloat16}", "training.precision is 'bfloat16'"),
     ("training: {epochs: {25: 3}}", "training.epochs.25 is 25", "Did you mean 0.25?"),
     ("training: [1, 2]", "training is [1, 2]"),

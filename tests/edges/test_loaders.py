@@ -153,6 +153,9 @@ def write_files(folder: Path) -> None:
     head, line = {"made_by": "x", "captions": 1}, {"caption": "a dog", "tuples": [["dog"]]}
     packed = gzip.compress("\n".join(map(json.dumps, (head, line))).encode())
     (folder / "t.jsonl.gz").write_bytes(packed + b"garbage")
+    made_by = "SPICE 1.0 (pycocoevalcap 1.2), Stanford CoreNLP 3.6.0 with tokenize, ssplit, parse, lemma"  # in Turkish
+    lines = [{"made_by": made_by, "captions": 1}, {"caption": "A DIG", "tuples": [["dıg"]]}]
+    (folder / "t_locale.jsonl.gz").write_bytes(gzip.compress("".join(f"{json.dumps(one)}\n" for one in lines).encode()))
     (folder / "t_deep.jsonl.gz").write_bytes(gzip.compress(json.dumps(head).encode() + b"\n" + b"[" * 10**5))
     write_phi("cider", TEXTS, PAIRING, folder / "phi.npy")
     write_top_k("cider", TEXTS, PAIRING, folder / "top", 2)
@@ -240,6 +243,7 @@ CASES = [
     *(refused(lambda _, n=n: Vocabulary.read_released(f"r_{n}.json"), f"r_{n}.json: the numbers of word2idx")
       for n in ("nan", "list")),
     refused(lambda _: read_tuples("t.jsonl.gz", ["a dog"]), "t.jsonl.gz", "truncated"),
+    refused(lambda _: read_tuples("t_locale.jsonl.gz", ["A DIG"]), "t_locale.jsonl.gz", "locale"),
     refused(lambda _: read_tuples("t_deep.jsonl.gz", ["a dog"]), "line 2", "nested"),
     refused(lambda _: read_phi("phi.npy", TEXTS, [[1], [2, 3]]), "differ"),
     refused(lambda _: read_phi("phi.npy", TEXTS, "abc"), "image_of_caption", "[]"),

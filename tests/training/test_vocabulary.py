@@ -115,6 +115,7 @@ def test_a_caption_of_two_sentences_has_two_full_stops():
     assert released_words("A man sits. He reads.") == ["a", "man", "sits", ".", "he", "reads", "."]
     assert released_words("Mr. T. Smith reads.") == ["mr.", "t.", "smith", "reads", "."]
     assert released_words("") == released_words("  ") == []
+    assert released_words("Un cafe\u0301.") == ["un", "caf\u00e9", "."]
 
 
 def vocabulary_file(path, words=("a", "dog", "'s", "."), **changes):

@@ -30,7 +30,7 @@ AHEAD = 2  # batches that are read ahead
 HELD_IN_MEMORY = 1 << 30
 COMPARED = 256  # images at a time, where all are compared with the first
 ALIKE = 1e-6  # of the largest feature: differences of rounding
-SPACELESS = "for a language that is written without spaces, set training.words to characters"
+SPACELESS = "for a language written without spaces, set training.words to characters"
 
 
 class ReadImages:
@@ -168,7 +168,8 @@ class RunData:
             least, characters = spec.training.min_word_count, spec.training.words == "characters"
             vocabulary = Vocabulary.of_captions(train.captions, least, characters)
             if len(vocabulary) == len(SPECIAL):
-                what = f"no word occurs {least} times in its {len(train.captions):,} training captions"
+                often = f" {least} times" if least > 1 else ""
+                what = f"no word occurs{often} in its {len(train.captions):,} training captions"
                 raise InputError(what, where=corpus, cure=f"lower training.min_word_count, or {SPACELESS}")
         else:
             vocabulary = Vocabulary.read_released(words)

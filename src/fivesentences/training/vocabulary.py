@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
-from fivesentences.semantics.tokenisation import LETTER, WORD, find_words
+from fivesentences.semantics.tokenisation import LETTER, WORD, composed, find_words
 from fivesentences.storage import write_json
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def released_words(caption: str) -> list[str]:
         InputError: If nltk is not installed.
     """
     sentences: list[str] = []
-    for part in SENTENCE_END.split(caption.lower().strip()):
+    for part in SENTENCE_END.split(composed(caption).lower().strip()):
         before = sentences[-1].split()[-1].removesuffix(".") if sentences else ""
         if sentences and sentences[-1].endswith(".") and (len(before) == 1 or before in ABBREVIATIONS):
             sentences[-1] += " " + part

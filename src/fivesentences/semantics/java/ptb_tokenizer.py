@@ -92,7 +92,9 @@ def _tokenise(text: str) -> list[str]:
         options = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
         # By its name alone: the tokenizer takes a path with a space for several files.
         program = java_program(*options, "-encoding", "UTF-8", "captions.txt")
-        done = subprocess.run(**program, cwd=folder, capture_output=True, check=False)
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
+            **program, cwd=folder, capture_output=True, check=False
+        )
     if done.returncode:
         raise java_error("the Penn Treebank tokenizer", done.returncode, done.stderr)
     return done.stdout.decode("utf-8").split("\n")[:-1]

@@ -130,9 +130,9 @@ def train_subspaces(
 
         def fit_and_project(label: str, stop: Stop, made_from: Mapping[str, str]) -> Callable[[], None]:
             names, (train, validation, test) = inputs(placed)
-            for where, vectors in ((image, train.images), (text or documents, train.texts)):
-                if len(vectors) > 1 and np.abs(vectors - vectors[:1]).max() <= 1e-6 * np.abs(vectors[0]).max():
-                    what = f"its vectors of the {len(vectors):,} training documents are all the same"
+            for where, given in ((image, train.images), (text or documents, train.texts)):
+                if len(given) > 1 and np.abs(given - given[:1]).max() <= 1e-6 * np.abs(given[0]).max():
+                    what = f"its vectors of the {len(given):,} training documents are all the same"
                     raise InputError(what, where=where, cure="make them again")
             with one_thread(), Bar(label, rounds(run.method, run.training)) as bar:
                 fitted = fit(
