@@ -190,6 +190,9 @@ def test_recall_uses_the_pairing_of_the_captions_and_refuses_another(tmp_path, m
     rows = [row for row in csv.DictReader(said.out.splitlines()) if row["metric"] == "R@1"]
     t2i = 100 * np.mean(similarity.argmax(axis=0) == owner)
     assert t2i in [pytest.approx(float(row["value"])) for row in rows if row["direction"] == "t2i"], said.out
+    assert "in the order of c.json, in which captions of an image are apart" in run(
+        "evaluate", "s.npy", "--captions", "c.json"
+    ).out.replace("\n", " ")
     np.save("pairing.npy", np.arange(6) // 2)
     for command in (["evaluate", "s.npy", "--captions"], ["phi", "cider", "-o", "phi.npy"]):
         said = run(*command, "c.json", "--image-of-caption", "pairing.npy")

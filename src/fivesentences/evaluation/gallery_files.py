@@ -58,10 +58,13 @@ def read_gallery(
     """
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
     n_captions = max(read_matrix(similarity).shape) if text is None else len(read_matrix(text))
-    pairing = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
+    pairing = given = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
     if captions is not None and len((table := read_captioned(captions)).captions) == n_captions:
-        pairing = own_pairing(table, captions, pairing)
+        pairing = own_pairing(table, captions, given)
     matrix, notes = read_scores(similarity, text, transposed=transposed, image_of_caption=pairing)
+    if given is None and pairing is not None:
+        apart = "" if (np.diff(pairing) >= 0).all() else ", in which captions of an image are apart"
+        notes.append(f"Images and captions are taken to be in the order of {captions}{apart}.")
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
