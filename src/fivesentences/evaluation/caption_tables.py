@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fivesentences.arrays import check_memory
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
 from fivesentences.corpus.parquet import read_parquet, readable
@@ -25,6 +26,7 @@ SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")
 COLUMNS = ("txt", "caption", "captions", "sentences", "sentence", "text")  # of captions, the first that there is
 IMAGES = ("filename", "file_name", "image_id", "img_id", "imgid", "cocoid", "image/key", "image")  # likewise
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
+BYTES_OF_ROW = 200  # of memory that a row of a table takes at least
 _AGAIN = "fetch it again"
 Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row is, and its fields
 
@@ -143,8 +145,9 @@ def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
 def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
     """Yield the rows of the columns that may be of use; a column that was asked for is there."""
     check_file(path)
-    with readable(path, _AGAIN):
-        schema = pq.read_schema(path)
+    with readable(path, _AGAIN), pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        check_memory(BYTES_OF_ROW * file.metadata.num_rows, path)
         usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
         never = {
             one.name for one in schema if one.name in set(COLUMNS).difference(asked) and pa.types.is_temporal(one.type)
@@ -210,7 +213,7 @@ def _headers_within(size: int) -> type[tarfile.TarInfo]:
 
     class Header(tarfile.TarInfo):
         @classmethod
-        def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> tarfile.TarInfo:  # type: ignore[override]
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> tarfile.TarInfo:  # type: ignore[override]
             found = super().frombuf(buf, encoding, errors)
             if not 0 <= found.size <= size:
                 raise tarfile.ReadError(f"an entry states {found.size:,} bytes, and the file has {size:,}")
