@@ -19,7 +19,7 @@ from fivesentences.documents import check_file
 from fivesentences.errors import InputError, shortage
 from fivesentences.machine import available_memory
 
-SMALL = 1 << 28  # bytes that are taken without asking how much memory is left
+SMALL = 1 << 27  # bytes that are taken without asking how much memory is left
 
 
 def read_npy(path: Path | str, otherwise: str = "save an array of numbers with numpy.save") -> NDArray[Any]:

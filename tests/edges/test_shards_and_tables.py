@@ -88,6 +88,9 @@ def write_files(folder: Path) -> None:
     _table(folder / "date.parquet", image_id=[datetime.date(2020, 1, 1)] * 2)
     struct = pa.StructArray.from_arrays([pa.array([2**30, 5], pa.date32())], ["day"])
     _table(folder / "struct.parquet", image=struct)
+    rows = pa.table({"caption": pa.repeat("A dog.", 10**6).dictionary_encode()})
+    with pq.ParquetWriter(folder / "endless.parquet", rows.schema) as writer:
+        writer.write_table(pa.concat_tables([rows] * 100), row_group_size=10**8)
     for name, sign in BREAKS.items():
         _table(folder / f"name_{name}.parquet", image=[f"a{sign}b", "c"])
         (folder / f"name_{name}.jsonl").write_text(json.dumps({"image": f"a{sign}", "caption": "A dog."}) + "\n")
@@ -105,6 +108,7 @@ CASES = [
     *(refused(f"captions id_{kind}.parquet -o c.txt", f"id_{kind}.parquet") for kind in BEYOND),
     *(right(f"captions text_{kind}.parquet -o c.txt", "2 captions", makes=["c.txt"]) for kind in BEYOND),
     refused("captions date.parquet -o c.txt", "date.parquet, row 0", "2020"),
+    refused("captions endless.parquet -o c.txt", "endless.parquet: ", "20,000,000,000 bytes"),
     refused("captions struct.parquet -o c.txt", "struct.parquet"),
     *(refused(f"captions name_{name}.{kind} -o c.txt --image-names n.txt", f"name_{name}.{kind}", "line break")
       for name in BREAKS for kind in ("parquet", "jsonl", "tar")),

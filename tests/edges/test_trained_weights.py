@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from edge_cases import Case, Program, refused, right
+from fivesentences.models.labelled_weights import write_labelled
 from fivesentences.models.released_checkpoints import load_imported
 
 
@@ -54,9 +55,29 @@ def write_files(folder: Path) -> None:
     vectors = np.zeros((3, 2), dtype=np.float32)
     vectors[1] = np.nan
     np.save(folder / "vectors.npy", vectors)
+    write_labels(folder)
     for name in ("run/weights.safetensors", "whole/weights.safetensors", "whole/run.yaml", "whole/vocabulary.json"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"")
+
+
+LABELS = {
+    "nameless": {"options": {}},
+    "numbered": {"model": 5, "options": {}},
+    "bare": {"model": "vsepp"},
+    "listed": {"model": "vsepp", "options": []},
+    "twice": {"model": "vsepp", "options": {"state_dict": 1}},
+    "wide": {"model": "vsepp", "options": {"embedding": 65_536}},
+    "layers": {"model": "vsepp", "options": {"layers": 10**9}},
+}
+
+
+def write_labels(folder: Path) -> None:
+    parts = zip(("img_enc", "txt_enc"), parts_of(False), strict=True)
+    tensors = {f"{part}.{name}": value for part, state in parts for name, value in state.items()}
+    for name, label in LABELS.items():
+        (folder / f"label_{name}").mkdir()
+        write_labelled(folder / f"label_{name}" / "released.safetensors", tensors, {"format": 1, **label})
 
 
 def imported(name: str, model: str, *said: str, more: str = "") -> Case:
@@ -100,6 +121,7 @@ CASES = [
     refused("similarity whole -o s.npy", "run.yaml"),
     refused("similarity nowhere -o s.npy", "weights.safetensors"),
     refused(lambda folder: load_imported(folder / "whole"), "released.safetensors"),
+    *(refused(lambda folder, n=n: load_imported(folder / f"label_{n}"), name=n) for n in LABELS),
 ]
 
 

@@ -16,14 +16,17 @@ import pandas as pd
 import pytest
 import torch
 
+from edge_cases import limits
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
+from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.semantics import write_phi
 from fivesentences.training import Run, code, load_trained, read_run, train_run, train_runs
 from fivesentences.training import run as run_module
+from fivesentences.training.checkpoint import FORMAT
 from fivesentences.training.fingerprint import RECORD, SETTINGS
 from fivesentences.training.jobs import Task
 from fivesentences.training.loop import Training
@@ -39,6 +42,14 @@ def rsum(similarity: np.ndarray, captions_per_image: int = 3) -> float:
     i2t = (similarity > best_own).sum(axis=1)
     t2i = (similarity > similarity.T[own.T][None, :]).sum(axis=0)
     return sum(100 * np.mean(ranks < k) for ranks in (i2t, t2i) for k in (1, 5, 10))
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, spec_of, tmp_path_factory):
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("finished")
+    train_run(spec_of(epochs=1), *inputs, folder)
+    return folder
 
 
 def bytes_in(folder):
@@ -101,6 +112,32 @@ def test_vocabulary_and_preparation_come_from_the_runs_own_training_images(input
     np.testing.assert_allclose(trained.preparation.mean, rows.mean(axis=0), atol=1e-5)
     words = " ".join(part.captions).lower().replace(".", "").split()
     assert set(trained.vocabulary.words[4:]) == {word for word in words if words.count(word) >= 2}
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "said"),
+    [
+        (["image_dim"], 10**9, "parameters"),
+        (["image_dim"], 10**15, "parameters"),
+        (["image_dim"], "12", "image_dim is '12'"),
+        (["image_dim"], None, "image_dim"),
+        (["image_dim"], -3, ""),
+        (["spec", "model", "embedding"], 65_536, "parameters"),
+        (["spec", "model", "layers"], 100, "parameters"),
+        (["spec", "model", "layers"], 10**9, "layers"),
+    ],
+)
+def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(finished, tmp_path, keys, value, said):
+    shutil.copy(finished / "vocabulary.json", tmp_path)
+    label, tensors = read_labelled(finished / "weights.safetensors", "a run", FORMAT, "")
+    inner = label
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    write_labelled(tmp_path / "weights.safetensors", tensors, label)
+    with limits(), pytest.raises(InputError) as error:
+        load_trained(tmp_path)
+    assert str(tmp_path) in str(error.value) and said in str(error.value)
 
 
 def test_dev_is_scored_every_so_many_epochs_on_some_images_and_the_best_of_those_is_kept(inputs, spec_of, tmp_path):

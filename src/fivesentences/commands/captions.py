@@ -109,7 +109,7 @@ def is_table(dataset: str) -> bool:
         return True
     try:
         labels = pyarrow.parquet.read_schema(path).metadata or {}
-    except (OSError, ValueError):  # missing or damaged, which its reader says
+    except (OSError, ValueError, pyarrow.ArrowException):  # missing or damaged, which its reader says
         return False
     return not any(key.startswith(b"fivesentences") for key in labels)
 

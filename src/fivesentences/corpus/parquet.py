@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fivesentences.arrays import check_memory
 from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError, reason_of
 from fivesentences.storage import replacing
@@ -51,6 +52,8 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
     check_file(path)
     # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
     with readable(path, cure), pq.ParquetFile(path) as file:
+        # Few bytes can stand for any number of equal values, each of which takes four at least.
+        check_memory(4 * file.metadata.num_rows * len(file.schema_arrow.names if columns is None else columns), path)
         stored = file.read(columns)
         stored.validate(full=True)
     names = stored.column_names

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fivesentences.arrays import check_memory
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
@@ -26,6 +27,7 @@ from fivesentences.errors import Cure, InputError, reason_of
 
 SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
+BYTES_OF_ROW = 200  # of memory that a row of a table takes at least
 _AGAIN = "fetch it again"
 _TABLE = re.compile(r"^[^.].*\.(parquet|tar|tgz|jsonl?)\b", re.IGNORECASE)
 _ID = re.compile(r"[0-9]+(\.[0-9]+)?|\S*[#:][0-9]+")  # such as CxC's COCO_val2014:sentid:732091
@@ -184,8 +186,9 @@ def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
 def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
     """Yield the rows of the columns that may be of use; a column that was asked for is there."""
     check_file(path)
-    with readable(path, _AGAIN):
-        schema = pq.read_schema(path)
+    with readable(path, _AGAIN), pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        check_memory(BYTES_OF_ROW * file.metadata.num_rows, path)
         usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
         never = {
             one.name for one in schema if one.name in set(COLUMNS).difference(asked) and pa.types.is_temporal(one.type)
@@ -269,7 +272,7 @@ def _headers_within(size: int) -> type[tarfile.TarInfo]:
 
     class Header(tarfile.TarInfo):
         @classmethod
-        def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> tarfile.TarInfo:  # type: ignore[override]
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> tarfile.TarInfo:  # type: ignore[override]
             found = super().frombuf(buf, encoding, errors)
             if not 0 <= found.size <= size:
                 raise tarfile.ReadError(f"an entry states {found.size:,} bytes, and the file has {size:,}")

@@ -7,6 +7,7 @@ import json
 import mmap
 import re
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,10 +205,9 @@ def _of_several(path: Path, key: str | None) -> NDArray[Any]:
         raise InputError(f"{path} holds {len(names) or 'no'} arrays ({shown or 'none'}); {cure}.")
     called = f"{path}:{key}" if key else str(path)
     try:
-        if isinstance(arrays, np.lib.npyio.NpzFile):
-            check_memory(
-                max(one.file_size for one in arrays.zip.infolist() if one.filename in (key, f"{key}.npy")), called
-            )
+        if isinstance(archive := getattr(arrays, "zip", None), zipfile.ZipFile):
+            sizes = [entry.file_size for entry in archive.infolist() if entry.filename in (key, f"{key}.npy")]
+            check_memory(max(sizes), called)
         values = arrays[key]
     except InputError:
         raise

@@ -228,8 +228,9 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str, cu
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
-        lines = " ".join(line.strip() for line in str(error).splitlines()[1:])
-        raise InputError(f"the weights do not fit the model: {lines.rstrip('. ')}", where=where, cure=cure) from None
+        first, *more = (line.strip().rstrip(".") for line in str(error).splitlines()[1:])
+        further = f" (and {len(more)} more)" if more else ""
+        raise InputError(f"the weights do not fit the model: {first}{further}", where=where, cure=cure) from None
 
 
 def shape_of(state_dict: Mapping[str, Tensor], name: str, title: str, dimensions: int = 2) -> torch.Size:

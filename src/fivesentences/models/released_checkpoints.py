@@ -28,6 +28,7 @@ from fivesentences.storage import sha256_of, write_json
 
 FORMAT = 1
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
+_AGAIN = "import the checkpoint again"
 WORD_VECTORS = "txt_enc.embed.weight"  # in every released code
 # What a released checkpoint contains beside tensors: its command line, and numpy numbers. None runs code when built.
 SCALAR = np.float64(0).__reduce__()[0]  # makes a number from a type and bytes; numpy 1 and 2 name it differently
@@ -243,11 +244,15 @@ def load_imported(folder: Path | str) -> Matcher:
     Raises:
         InputError: If the file is missing, damaged or of another format.
     """
-    label, tensors = read_labelled(
-        Path(folder) / WEIGHTS, "an imported checkpoint", FORMAT, "import the checkpoint again"
-    )
-    extra = {"concept_vectors": tensors.pop("concept_vectors")} if "concept_vectors" in tensors else {}
-    return from_released(label["model"], tensors, **label["options"], **extra)
+    label, tensors = read_labelled(Path(folder) / WEIGHTS, "an imported checkpoint", FORMAT, _AGAIN)
+    name, options = label.get("model"), label.get("options")
+    if not isinstance(name, str) or not isinstance(options, dict) or not {"name", "state_dict"}.isdisjoint(options):
+        raise InputError("its label names no model with options", where=Path(folder) / WEIGHTS, cure=_AGAIN)
+    if "concept_vectors" in tensors:
+        options = {**options, "concept_vectors": tensors.pop("concept_vectors")}
+    with torch.device("meta"):  # shapes are compared before memory is taken for them
+        from_released(name, tensors, **options)
+    return from_released(name, tensors, **options)
 
 
 def words_of(folder: Path | str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +113,19 @@ def load_trained(folder: Path | str) -> TrainedModel:
     if "concepts" in label:
         graph = {name: value.numpy() for name, value in beginning(CONCEPTS).items()}
         concepts = ConceptGraph(tuple(label["concepts"]), **graph)
-    model = spec.model.build(
-        image_dim=label["image_dim"], vocabulary_size=len(vocabulary), regions=label.get("regions"), concepts=concepts
-    )
-    load_weights(model, beginning(MODEL), str(path), CURE)
+    sizes = {name: label.get(name) for name in ("image_dim", "regions")}
+    for name, size in sizes.items():
+        if (type(size) is not int or size < 1) and (size, name) != (None, "regions"):
+            raise InputError(f"its {name} is {size!r:.40}, not a number of inputs", where=path, cure=CURE)
+    build = partial(spec.model.build, vocabulary_size=len(vocabulary), concepts=concepts, **sizes)
+    weights = beginning(MODEL)
+    with torch.device("meta"):  # sizes are compared before memory is taken for them
+        needed = sum(one.numel() for one in build().parameters())
+    if needed > (held := sum(one.numel() for one in weights.values())):
+        what = f"its settings are of a model of {needed:,} parameters, but it holds {held:,}"
+        raise InputError(what, where=path, cure=CURE)
+    model = build()
+    load_weights(model, weights, str(path), CURE)
     return TrainedModel(spec, model.eval(), vocabulary, preparation, concepts)
 
 
