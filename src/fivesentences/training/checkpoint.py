@@ -113,7 +113,7 @@ def load_trained(folder: Path | str) -> TrainedModel:
     if "concepts" in label:
         graph = {name: value.numpy() for name, value in beginning(CONCEPTS).items()}
         concepts = ConceptGraph(tuple(label["concepts"]), **graph)
-    sizes = {name: label.get(name) for name in ("image_dim", "regions")}
+    sizes: dict[str, Any] = {name: label.get(name) for name in ("image_dim", "regions")}
     for name, size in sizes.items():
         if (type(size) is not int or size < 1) and (size, name) != (None, "regions"):
             raise InputError(f"its {name} is {size!r:.40}, not a number of inputs", where=path, cure=CURE)
