@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.storage import check_outputs, check_writable, inside, remove_leftovers, replacing
+from fivesentences.storage import check_outputs, check_writable, inside, remove_leftovers, replacing, write_lines
 from kill import Program
 
 
@@ -217,3 +217,13 @@ def test_whatever_writes_a_disk_that_is_full_ends_in_one_sentence(tmp_path: Path
     names = ["a.npy", "b.npy", "c.parquet", "d.txt"]
     assert [line.partition(" (")[0] for line in end.out.splitlines()] == [f"{name} cannot be written" for name in names]
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, "old")
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\r\n"])
+def test_an_item_of_several_lines_is_refused_and_the_file_stays(tmp_path, sign):
+    path = tmp_path / "names.txt"
+    write_lines(path, ["a\u2028b", 3])  # the readers of these files split at ends of lines alone
+    with pytest.raises(InputError) as error:
+        write_lines(path, ["c", f"d{sign}e"])
+    assert error.value.where == path and "item 2" in str(error.value)
+    assert path.read_text(encoding="utf-8").split("\n") == ["a\u2028b", "3", ""]

@@ -84,20 +84,18 @@ def new_array(shape: tuple[int, ...], dtype: npt.DTypeLike, name: str | Path) ->
     size, left = math.prod(shape) * np.dtype(dtype).itemsize, available_memory()
     if size < SMALL or left is None or size <= left // 2:
         return np.empty(shape, dtype)
-    folder = next((path for path in (os.environ.get("TMPDIR"), "/var/tmp") if path and os.access(path, os.W_OK)), None)
+    places = (path for path in (os.environ.get("TMPDIR"), "/var/tmp", "/tmp") if path and os.access(path, os.W_OK))
+    folder = next(places, ".")
     what = f"{name}: {np.dtype(dtype)} {list(shape)} take {size:,} bytes, and {left:,} of memory are left"
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # otherwise a full disk would kill the process later
             found = np.memmap(file, dtype, "r+", shape=shape)
     except OSError as error:
-        place = folder or tempfile.gettempdir()
-        what += f"; a temporary file in {place} has no room ({os.strerror(error.errno or 0)}, "
-        what += f"{shutil.disk_usage(place).free:,} bytes are free)"
+        room = f"{os.strerror(error.errno or 0)}, {shutil.disk_usage(folder).free:,} bytes are free"
+        what += f"; a temporary file in {folder} has no room ({room})"
         raise InputError(what, cure="set TMPDIR to a folder with room, or ask for more memory") from None
-    print(
-        f"{what}; they are kept in a temporary file in {folder or tempfile.gettempdir()}.", file=sys.stderr, flush=True
-    )
+    print(f"{what}; they are kept in a temporary file in {folder}.", file=sys.stderr, flush=True)
     return found
 
 

@@ -319,9 +319,19 @@ def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
 
 
 def write_lines(path: Path | str, lines: Iterable[object]) -> None:
-    """Write UTF-8 text, one line per item, completely or not at all."""
+    """Write UTF-8 text, one line per item, completely or not at all.
+
+    Raises:
+        InputError: If an item holds an end of a line, behind which every item would stand one line too low.
+    """
+    texts = list(map(str, lines))
+    for number, text in enumerate(texts, start=1):
+        if "\n" in text or "\r" in text:
+            raise InputError(
+                f"item {number}, {text[:60]!a}, contains a line break, and every line is one item", where=path
+            )
     with replacing(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+        temporary.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8", newline="\n")
 
 
 def inside(folder: Path | str, name: str) -> Path:

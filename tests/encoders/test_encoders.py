@@ -317,6 +317,7 @@ def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
         if keys:
             inner[keys[-1]] = value
         path.write_text(json.dumps(content) if keys else value)
+    capfd.readouterr()  # what saving the model printed
     with limits(), pytest.raises(InputError) as error:
         loaded(f"{LIBRARIES.get(model, 'transformers')}:{folder}")
     assert str(folder) in str(error.value) and said in str(error.value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings
 from fivesentences.metrics.values import percent
@@ -133,7 +134,7 @@ def mean_phi(phis: Sequence[ArrayLike], out: NDArray[np.floating] | None = None)
             raise InputError(f"{what}; only matrices of one shape have a mean.")
     if out is None:
         small = all(matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 for matrix in matrices)
-        out = np.empty(shape, dtype=np.float32 if small else np.float64)
+        out = new_array(shape, np.float32 if small else np.float64, "the mean of phi")
     elif out.shape != shape:
         raise InputError(f"out is {list(out.shape)} but phi is {list(shape)}.")
     for rows in parts(matrices[0]):
