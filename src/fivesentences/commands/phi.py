@@ -111,7 +111,7 @@ def phi(
         note, kind = read_phi_note(out), "float32"
         matrix = read_npy(out)
         blank = {"captions": ~matrix.any(axis=1), "images": ~matrix.any(axis=0)}
-        zeros = [f"{of.sum():,} {side}" for side, of in blank.items() if of.any()]
+        zeros = [f"{side} {of.sum():,}" for side, of in blank.items() if of.any()]
     else:
         write_top_k(name, texts, pairing, out, top_k, made_of)
         note, zeros = read_top_k(out).note, []
@@ -120,7 +120,7 @@ def phi(
     seconds = time.monotonic() - started
     print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
     if zeros:
-        print(f"{' and '.join(zeros)} are 0 against all others: they are blank, or share no word with any.")
+        print(f"0 against all others, because they are blank or share no word with any: {', '.join(zeros)}.")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:
