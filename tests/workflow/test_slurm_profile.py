@@ -14,7 +14,7 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
+from fivesentences.plan.cluster import GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
@@ -71,15 +71,8 @@ def test_every_rule_says_what_it_does_and_needs_and_leaves_retries_to_the_profil
 
 
 def test_rules_that_the_profile_names_exist_and_are_submitted(rules) -> None:
-    assert set(ARRAY_RULES) | set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
+    assert set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
     assert {name for name, text in rules.items() if "gpu=" in text} == set(GPU_RULES)
-    # SLURM's signal reaches the steps of a job, which a task of an array does not have.
-    assert not set(ARRAY_RULES) & set(RESUMED_RULES)
-    for name in ARRAY_RULES:  # tasks of an array get what the first of them asks for
-        asked = re.search(r"resources:\n(.*?)\n    \w", rules[name], re.DOTALL)
-        assert asked is not None
-        own_to_a_job = re.sub(r"SCALE\.\w+\.\w+|lambda wildcards(, attempt)?", "", asked[1])
-        assert "wildcards" not in own_to_a_job and "PLAN" not in own_to_a_job and "SCALE" not in own_to_a_job, name
 
 
 def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None:
@@ -91,14 +84,13 @@ def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None
 
 def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None:
     plain = profile(write())
-    assert plain["jobs"] == "unlimited" and set(plain["slurm-array-jobs"].split(",")) == set(ARRAY_RULES)
+    assert plain["jobs"] == "unlimited" and "slurm-array-jobs" not in plain
     assert sorted(plain["default-resources"]) == ["mem_mb=1000", "runtime=10"]
     assert plain["set-resources"] == ["train:slurm_extra='--signal=TERM@120'"]
     told = {"account": "lab", "gpu_model": "a100", "sbatch": "--constraint=ib", "seconds_to_save": 60, "jobs": 40}
     changes = {"train": {"mem_mb": 16000, "runtime": "36h", "partition": "gpu", "cpus": 8}}
     full = profile(write(**told, rules=changes))
-    # The executor forgets jobs of an array that it may not submit at once: a limit excludes arrays.
-    assert full["jobs"] == "40" and "slurm-array-jobs" not in full
+    assert full["jobs"] == "40"
     assert {"slurm_account='lab'", "slurm_extra='--constraint=ib'"} <= set(full["default-resources"])
     assert {one for one in full["set-resources"] if one.startswith("train:")} == {
         "train:gpu_model='a100'",

@@ -61,8 +61,7 @@ class Cluster(Strict):
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
     """How often a failed job is submitted again, each time with more memory."""
     jobs: Count | None = None
-    """At most so many jobs at a time, one by one; null: as many as SLURM lets you submit, and short ones of a kind as a
-    job array."""
+    """At most so many jobs at a time; null: as many as SLURM lets you submit."""
     status: Literal["squeue", "sacct"] = "squeue"
     """What is asked how jobs are; sacct only where squeue forgets finished jobs at once (MinJobAge)."""
     seconds_between_status_checks: Count = 10

@@ -12,18 +12,14 @@ from fivesentences.config.reading import read
 from fivesentences.errors import InputError, did_you_mean
 
 FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
-# Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
-# array has none: these rules are in no array.
+# Rules that save their state when SLURM announces the time limit.
 RESUMED_RULES = ("train",)
-# Rules of many short jobs that become ready together and ask for the same: SLURM schedules an array of them as one.
-ARRAY_RULES = (
-    *("extract_part", "parse_captions", "parse_training_captions", "score_captions", "score_training_captions"),
-    *("prepare_cider", "train_subspaces", "evaluate_subspaces"),
-)
 # Rules that compute on a GPU where the scale's training does.
 GPU_RULES = ("extract_features", "detect_regions", "extract_part", "train")
 SUBMITTED_RULES = {
-    *(*ARRAY_RULES, *GPU_RULES, *RESUMED_RULES),
+    *(*GPU_RULES, *RESUMED_RULES),
+    *("parse_captions", "parse_training_captions", "score_captions", "score_training_captions", "prepare_cider"),
+    *("train_subspaces", "evaluate_subspaces"),
     *("draw_scenes", "load_corpus", "encode_captions", "label_images", "keep_documents", "keep_documents_of_words"),
     *("join_features", "reduce_features", "describe_precomp", "evaluate", "compare_retrievals", "find_disagreements"),
     *("contrast_runs", "contrast_subspaces", "project_subspace", "ask_judge", "find_positives", "measure_phi"),
@@ -45,11 +41,7 @@ class SlurmSettings:
 
     @property
     def jobs(self) -> int | str:
-        """At most so many jobs at a time.
-
-        The executor (2.8) hands jobs of an array rule to SLURM only if no more of them are ready than it may submit,
-        and otherwise forgets them: arrays and a limit exclude each other.
-        """
+        """At most so many jobs at a time."""
         return self.cluster.jobs or "unlimited"
 
     @property
@@ -57,11 +49,6 @@ class SlurmSettings:
         """Processors of the largest node; a job that asks for more would wait for ever. None: no limit is known."""
         offered = [partition.max_threads for partition in self.cluster.partitions.values()]
         return None if None in offered else max(count for count in offered if count is not None)
-
-    @property
-    def array_jobs(self) -> str | None:
-        """Rules whose jobs are submitted as arrays; None: one by one."""
-        return ",".join(ARRAY_RULES) if self.cluster.jobs is None else None
 
     @property
     def default_resources(self) -> dict[str, Any]:
