@@ -1,4 +1,4 @@
-"""Paths and ``--config`` entries that Snakemake or a shell would take for something else, and scales of several files."""
+"""Paths and ``--config`` that Snakemake or a shell would take for something else, and scales of several files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from fivesentences.config.files import base_of, check_in_shell, check_inputs
 from fivesentences.errors import InputError
 
 PLAIN = ["a b", "[x]", "it's", "*", "-n", "~x", "é", "a//b", "a,b", "#", "{}", "a;b", "a&b", "%j", "(1)", "data/x.csv"]
-STRANGE = ["$(touch pwned)", "$HOME", "`touch pwned`", "a\nb", "a\\b", "a\"'b", "it's $(touch pwned)", "'a'b", "\u3000", "\udcff"]
+STRANGE = [
+    "$(touch pwned)",
+    "$HOME",
+    "`touch pwned`",
+    "a\nb",
+    "a\\b",
+    "a\"'b",
+    "it's $(touch pwned)",
+    "'a'b",
+    "\u3000",
+    "\udcff",
+]
 
 
 def through_shells(text: str, twice: bool, folder: Path) -> str:
@@ -37,7 +48,9 @@ def test_a_text_reaches_a_job_as_it_is_or_is_refused(text: str, twice: bool, tmp
         assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["a{b}", "a{dataset}", "{ x }", "{x,[0-9]{3}}", "{wildcards.x}", "{1}", "{a\n}", "{{x}}"])
+@pytest.mark.parametrize(
+    "name", ["a{b}", "a{dataset}", "{ x }", "{x,[0-9]{3}}", "{wildcards.x}", "{1}", "{a\n}", "{{x}}"]
+)
 def test_a_word_in_braces_in_a_path_is_named(name: str) -> None:
     path = f"photographs/{name}/1.png"
     with pytest.raises(InputError) as error:

@@ -91,7 +91,9 @@ def check_in_shell(texts: Iterable[Path | str], twice: bool) -> None:
             kept = False
         if not kept:
             what = "it has signs that a shell would run or change on the way to a job"
-            raise InputError(what, where=text, cure="use a link, or other words, without $, `, \\, quotes and line breaks")
+            raise InputError(
+                what, where=text, cure="use a link, or other words, without $, `, \\, quotes and line breaks"
+            )
 
 
 def base_of(contents: Mapping[Path, Any]) -> str | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,11 +36,21 @@ class SlurmSettings:
 
     Attributes:
         cluster: Settings that the user wrote.
-        file: Where; the executor reads the partitions there.
     """
 
     cluster: Cluster
-    file: str
+
+    @property
+    def file(self) -> str:
+        """Write the partitions as the executor reads them; the file is removed when this process ends."""
+        told = {name: limits.model_dump(exclude_none=True) for name, limits in self.cluster.partitions.items()}
+        for limits in told.values() if self.cluster.gpu_by_partition else ():
+            if limits.get("available_gpu_models") != [self.cluster.gpu_model]:
+                limits["max_gpu"] = 0
+        with tempfile.NamedTemporaryFile("w", suffix=".json", prefix="partitions-", delete=False) as written:
+            json.dump({"partitions": told}, written)
+        atexit.register(Path(written.name).unlink, missing_ok=True)
+        return written.name
 
     @property
     def jobs(self) -> int | str:
@@ -53,17 +66,18 @@ class SlurmSettings:
     @property
     def default_resources(self) -> dict[str, Any]:
         """Return what every job asks for unless its rule says otherwise; texts are Python, as Snakemake expects."""
-        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.sbatch}
+        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.options}
+        given["constraint"] = self.cluster.constraint
         return {"mem_mb": 1000, "runtime": 10} | {name: repr(value) for name, value in given.items() if value}
 
     @property
     def set_resources(self) -> dict[str, dict[str, Any]]:
         """Return what jobs of single rules ask for."""
         found: dict[str, dict[str, Any]] = {}
-        for rule in GPU_RULES if self.cluster.gpu_model else ():
+        for rule in GPU_RULES if self.cluster.gpu_model and not self.cluster.gpu_by_partition else ():
             found.setdefault(rule, {})["gpu_model"] = repr(self.cluster.gpu_model)
         for rule in RESUMED_RULES:
-            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.sbatch or ""]
+            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.options]
             found.setdefault(rule, {})["slurm_extra"] = repr(" ".join(options).strip())
         for rule, changes in self.cluster.rules.items():
             its = found.setdefault(rule, {})
@@ -104,4 +118,4 @@ def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
         if rule not in SUBMITTED_RULES:
             cure = did_you_mean(rule, sorted(SUBMITTED_RULES)) or "docs/cluster.md lists those that are"
             raise InputError(f"rules.{rule} is not a rule whose jobs are submitted", where=path, cure=cure)
-    return SlurmSettings(cluster, str(path.resolve()))
+    return SlurmSettings(cluster)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.config.datasets import Catalogue
-from fivesentences.config.files import check_inputs, CATALOGUE, claims_files, config_file, study_file
+from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
