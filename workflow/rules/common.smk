@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.utils import update_config
 
-from fivesentences.config.files import nearby
+from fivesentences.config.files import base_of, check_in_shell, nearby
 from fivesentences.config.metrics import METRICS
-from fivesentences.documents import read_yaml
+from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import remove_leftovers
@@ -22,12 +23,23 @@ if not FILES:
     raise WorkflowError("no scale: name its file with --configfile, or with `configfile:` where this is a module.")
 CONFIG = FILES[-1]
 
+GIVEN = list(workflow.config_settings.config_args or [])  # key=value of --config
+
 try:
     # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
-    for file in FILES:
-        read_yaml(file)
-    PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
+    base = base_of({file: read_yaml(file) for file in FILES})
+    content = dict(config) | ({} if base is None else {"extends": base})
+    for key, _, value in (entry.partition("=") for entry in GIVEN):
+        if isinstance(config.get(key), dict | list) or value == "null":  # of which Snakemake leaves every part a text
+            update_config(content, {key: parse_yaml(value, f"--config {key}")})
+    where = f"{CONFIG} with --config {' '.join(GIVEN)}" if GIVEN else None
+    PLAN = plan_of(scale_of(content, CONFIG, where), CONFIG.parent)
     PLAN.check()
+    ON_CLUSTER = not workflow.local_exec
+    check_in_shell([workflow.main_snakefile, *GIVEN], twice=ON_CLUSTER)
+    if ON_CLUSTER:
+        read = [file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale)]
+        check_in_shell([*read, *FILES, workflow.workdir_init, Path.cwd()], twice=True)
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
