@@ -21,6 +21,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
+from fivesentences.storage import check_record
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -66,7 +67,7 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
     """Read the similarity of a run on a split, ``[images, captions]``, memory-mapped.
 
     Raises:
-        InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.
+        InputError: If it is missing, damaged or not what the run ended with, or is of other images or captions.
     """
     # Snakemake knows that a training ended, not which files it left.
     trained = (path.parent / "run.yaml").exists()
@@ -75,6 +76,7 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
     if not path.exists():
         raise InputError("there is no such file", where=path, cure=cure)
     matrix = read_npy(path, cure)
+    check_record(path.parent, (path.name,), cure)
     if matrix.shape != (corpus.n_images, corpus.n_captions):
         raise InputError(
             f"it is {list(matrix.shape)}, but {' and '.join(corpus.splits)} of {corpus.name} has {corpus.n_images} "

@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import parse_metric
-from fivesentences.corpus.parquet import read_frame
+from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.values import QueryValues
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import check_record, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
@@ -96,7 +96,7 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
-    write_table(tidy, out)
+    write_frame(tidy, out)
     write_json(Path(out).with_suffix(".json"), summary(tidy))
 
 
@@ -116,12 +116,6 @@ def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> p
     whole = pd.concat(filled, ignore_index=True) if filled else none
     further = [name for name in whole.columns if name not in columns]
     return whole.reindex(columns=[*columns, *further]).astype(dict(columns))
-
-
-def write_table(table: pd.DataFrame, out: Path | str) -> None:
-    """Write a table as parquet; the file is replaced once it is whole."""
-    with replacing(out) as temporary:
-        table.to_parquet(temporary, index=False)
 
 
 # --- contributions of images --------------------------------------------------------------------------------
@@ -174,7 +168,7 @@ def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[str, NDArra
 def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
     """Write the lines of some runs of one dataset as one parquet file."""
     none = frame_of_run("", [""], {column: np.zeros(1) for column in SUMMED}).iloc[:0]  # columns have their types
-    write_table(pd.concat([none, *frames], ignore_index=True), out)
+    write_frame(pd.concat([none, *frames], ignore_index=True), out)
 
 
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
@@ -199,9 +193,10 @@ def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
         columns: Known columns with their types; those that are ``str`` are read as text.
 
     Raises:
-        InputError: If there is no such file, or it is not a table.
+        InputError: If there is no such file, it is not a table, or not what the run ended with.
     """
     check_file(path, TRAIN_AGAIN)
+    check_record(path.parent, (path.name,), TRAIN_AGAIN)
     texts = {name: "str" for name, kind in columns.items() if kind == "str"}
     try:
         # Categories may be called NA or null; only what is empty is missing.
