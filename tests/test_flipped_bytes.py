@@ -16,10 +16,12 @@ from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.evaluation.run import write_mean_similarity
+from fivesentences.evaluation.tidy import read_evaluations, read_recorded
 from fivesentences.features.files import write_beside
 from fivesentences.features.table import FeatureTable
 from fivesentences.semantics import read_phi, read_top_k, write_phi, write_top_k
 from fivesentences.semantics.sentence_encoders import CaptionVectors, read_vectors, write_vectors
+from fivesentences.storage import seal_of, write_json
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.fingerprint import finish
 
@@ -94,6 +96,21 @@ def numbers(folder: Path) -> Path:
     return folder / "numbers.parquet"
 
 
+def evaluations(folder: Path) -> Path:
+    entries = [
+        {"run": name, "values": [{"metric": "Rsum", "value": value}]}
+        for name, value in zip(IDS, draws().random(6), strict=True)
+    ]
+    write_json(folder / "runs.json", [entry | {"sha256": seal_of(entry)} for entry in entries])
+    return folder / "runs.json"
+
+
+def history(folder: Path) -> Path:
+    pd.DataFrame({"epoch": [1, 2], "loss": draws().random(2), "best": [0, 1]}).to_csv(folder / "history.csv")
+    finish(folder, {}, ["history.csv"])
+    return folder / "history.csv"
+
+
 def read_state(folder: Path) -> str:
     found, _ = ResumeFolder(folder, IDENTITY).load()
     if found is None:
@@ -109,6 +126,8 @@ READERS = {
     similarity: lambda path: read_similarity(path, CORPUS).tobytes(),
     ensemble: lambda path: read_similarity(path, CORPUS).tobytes(),
     state: read_state,
+    evaluations: lambda path: repr([entry["values"] for entry in read_evaluations([path])]),
+    history: lambda path: read_recorded(path, {}).to_csv(),
     vectors: lambda path: read_vectors(path, CORPUS.table).array.tobytes(),
     labels: lambda path: read_labels(path, IDS).tobytes(),
     numbers: lambda path: read_frame(path, "make it again").to_csv(),

@@ -415,15 +415,21 @@ def seal_of(note: Mapping[str, Any], *files: Path) -> str:
     return hashlib.sha256("".join([text, *map(content_of, files)]).encode()).hexdigest()
 
 
-def check_seal(note: Mapping[str, Any], *files: Path, cure: str) -> None:
+def check_seal(note: Mapping[str, Any], *files: Path, cure: str, where: Path | None = None) -> None:
     """Compare a note and its files with the ``sha256`` in it; notes of earlier versions have none, and pass.
+
+    Args:
+        note: The note.
+        files: Files that it belongs to.
+        cure: Advice.
+        where: File that an error names; default the first of ``files``.
 
     Raises:
         InputError: If they differ: one is damaged, or they are of different results.
     """
     if "sha256" in note and seal_of(note, *files) != note["sha256"]:
-        what = "it and its note differ from what was written (one is damaged, or they are of two results)"
-        raise InputError(what, where=files[0], cure=cure)
+        what = "it differs from what was noted when it was made (it is damaged, or belongs to another note)"
+        raise InputError(what, where=where or files[0], cure=cure)
 
 
 def check_record(folder: Path, names: Collection[str], cure: str) -> None:

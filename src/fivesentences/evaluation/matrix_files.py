@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
+OF_RUN = "similarity_test.npy"  # beside it a run keeps its SHA-256
 _ROW = re.compile(rb"\s*(?P<before>[\[,])\s*(?P<row>\[[^\[\]]*\])")  # of a .json matrix
 _END = re.compile(rb"\s*\]\s*")
 _WITH_KEY = re.compile(r"(?P<file>.+\.(?:npz|pt|pth)):(?P<key>[^/\\:]+)")
@@ -47,7 +48,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
         ``[rows, columns]``, read-only if memory-mapped; the values are not checked.
 
     Raises:
-        InputError: If the file is missing or damaged, holds Python objects, or holds no such matrix.
+        InputError: If the file is missing or damaged, holds Python objects, or holds no such matrix; or if it lies in
+            the folder of a run and is not what the run ended with.
     """
     key = None
     found = _WITH_KEY.fullmatch(str(path))
@@ -59,6 +61,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     check_file(path)
     if path.suffix != ".npy":
         check_memory(path.stat().st_size, path)
+    if path.name == OF_RUN:
+        check_record(path.parent, (path.name,), "train the run again")
     readers = {".npy": read_npy, ".json": _json, ".csv": _csv}
     return checked_matrix(readers[path.suffix](path) if path.suffix in readers else _of_several(path, key), path)
 

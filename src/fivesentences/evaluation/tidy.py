@@ -15,7 +15,7 @@ from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.values import QueryValues
-from fivesentences.storage import check_record, write_json
+from fivesentences.storage import check_record, check_seal, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
@@ -33,6 +33,7 @@ SUMMED = {
     "ASP_t2i": ("ASP", "t2i", "", "index"),
 }
 
+EVALUATE_AGAIN = "evaluate the runs again"
 TRAIN_AGAIN, MAKE_AGAIN = "train the run again", "remove it and make it again with the workflow"
 # Further columns of histories are what a loss learns, such as a temperature, and the sum of NCS where that selects.
 EPOCH = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "dev_Rsum": "float64", "best": "int64"}
@@ -50,7 +51,12 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     Raises:
         InputError: If a file is missing or damaged.
     """
-    return [entry for file in files for entry in read_json(file, "evaluate the runs again")]
+    entries = []
+    for file in map(Path, files):
+        for entry in read_json(file, EVALUATE_AGAIN):
+            check_seal(entry, cure=EVALUATE_AGAIN, where=file)
+            entries.append(entry)
+    return entries
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
@@ -174,7 +180,7 @@ def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Read the contributions of some runs, as far as the files have them: a frame each, one row per ``image_id``."""
     wanted = list(dict.fromkeys(runs))
-    frames = [read_frame(file, "evaluate the runs again", ["run", "image_id", *SUMMED]) for file in files]
+    frames = [read_frame(file, EVALUATE_AGAIN, ["run", "image_id", *SUMMED]) for file in files]
     return {
         str(run): of_run.set_index("image_id")[list(SUMMED)]
         for frame in frames
