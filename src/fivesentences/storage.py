@@ -399,6 +399,27 @@ def _content_of(path: Path | str, *state: int) -> str:
     return sha256_of(path)
 
 
+@cache
+def _checksum_of(path: Path, *state: int) -> str:
+    import numpy as np  # nobody else here needs it
+
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            words = np.frombuffer(block + bytes(-len(block) % 8), "<u8")
+            total.update(int(words.sum(dtype=np.uint64)).to_bytes(8, "little") + len(block).to_bytes(8, "little"))
+    return total.hexdigest()
+
+
+def checksum_of(path: Path) -> str:
+    """Return a checksum of a file that costs a tenth of its SHA-256: the SHA-256 of the sums of its blocks.
+
+    Bytes that flip, are missing or come from another file change it; it withstands no forger.
+    """
+    state = path.stat()
+    return _checksum_of(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
 def check_content(path: Path, noted: str | None, what: str, cure: str) -> None:
     """Compare a file with the SHA-256 that was noted when it was made, if one was.
 
@@ -410,9 +431,9 @@ def check_content(path: Path, noted: str | None, what: str, cure: str) -> None:
 
 
 def seal_of(note: Mapping[str, Any], *files: Path) -> str:
-    """Return one SHA-256 of a note, but for its ``sha256``, and of the files that it belongs to."""
+    """Return one SHA-256 of a note, but for its ``sha256``, and of the checksums of the files that it belongs to."""
     text = json.dumps({key: value for key, value in note.items() if key != "sha256"}, sort_keys=True)
-    return hashlib.sha256("".join([text, *map(content_of, files)]).encode()).hexdigest()
+    return hashlib.sha256("".join([text, *map(checksum_of, files)]).encode()).hexdigest()
 
 
 def check_seal(note: Mapping[str, Any], *files: Path, cure: str, where: Path | None = None) -> None:
@@ -447,8 +468,13 @@ def check_record(folder: Path, names: Collection[str], cure: str) -> None:
     outputs = record.get("outputs") if isinstance(record, dict) else None
     if not isinstance(outputs, dict):
         raise InputError("it does not list the outputs of a run", where=path, cure=cure)
+    what, checksums = f"it is not the file that {RECORD} lists for this run", record.get("checksums")
     for name in names:
-        check_content(folder / name, outputs.get(name), f"it is not the file that {RECORD} lists for this run", cure)
+        if isinstance(checksums, dict) and name in checksums:
+            if checksum_of(folder / name) != checksums[name]:
+                raise InputError(what, where=folder / name, cure=cure)
+        else:  # of an earlier version
+            check_content(folder / name, outputs.get(name), what, cure)
 
 
 def _digest_of(path: Path | str, kind: Any) -> str:
