@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import ssl
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -131,8 +133,8 @@ def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, t
     code += "fetch(entry, 'mine', 'archive', Path(sys.argv[2]), None)"
     with Program(code, entry(host.url, SHA).model_dump_json(), tmp_path) as program:
         program.wait_for(lambda: any((tmp_path / "mine" / name).stat().st_size for name in left_in(tmp_path)))
-    (part,) = left_in(tmp_path)
-    assert part.endswith(".part")
+    lock, part = left_in(tmp_path)
+    assert lock == ".archive.zip.lock" and part.endswith(".part")
     arrived = (tmp_path / "mine" / part).stat().st_size
     host.hang_up_after = None
     host.keeps_waiting.clear()
@@ -144,6 +146,23 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
     host.hang_up_after = 1_200_000
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
     assert len(host.requests) == 3
+
+
+def test_two_downloads_of_one_file_at_once_are_one(host, tmp_path):
+    host.hang_up_after = 1_000_000
+    host.keeps_waiting.set()  # the first is in the middle of the file when the second begins
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(get, entry(host.url, SHA), tmp_path)
+        while not host.requests:
+            time.sleep(0.01)
+        second = pool.submit(get, entry(host.url, SHA), tmp_path)
+        time.sleep(0.5)
+        host.hang_up_after = None
+        host.keeps_waiting.clear()
+        host.release.set()
+        assert first.result().read_bytes() == second.result().read_bytes() == DATA
+    assert sorted(left_in(tmp_path)) == ["archive.zip", "archive.zip.sha256"]
+    assert len(host.requests) == 2  # the first, and where it went on
 
 
 def another_version(host, part):

@@ -26,7 +26,7 @@ from fivesentences.semantics.caption_file import equal_pairing, own_pairing, rea
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples, parse_name
 from fivesentences.semantics.tokenisation import one_word_each
-from fivesentences.semantics.top_k import check_store
+from fivesentences.semantics.top_k import FILES, check_store
 from fivesentences.storage import check_outputs
 
 
@@ -83,10 +83,7 @@ def phi(
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
     else:
-        check_outputs({"the note in --out": out / "note.json"}, reads)
-        for path in reads:
-            if path is not None and path.resolve().is_relative_to(out.resolve()):
-                raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
+        check_outputs({f"the {name} in --out": out / name for name in FILES}, reads)
         check_store(name, out, top_k)
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")

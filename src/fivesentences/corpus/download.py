@@ -27,7 +27,7 @@ from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors
-from fivesentences.storage import inside, md5_of, replacing, sha256_of, write_lines
+from fivesentences.storage import alone, inside, md5_of, replacing, sha256_of, write_lines
 
 CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
 ATTEMPTS = 4
@@ -98,14 +98,18 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
-        failed = list[InputError]()
-        for url in (item.url, *item.more_urls):
-            try:
-                _download(item, url, target)
+        with alone(target.with_name(f".{target.name}.lock"), f"{target} is being fetched by another process; waiting"):
+            if target.exists():  # the other process has fetched it
+                _check_present(item, target, mirror)
                 return target
-            except InputError as error:
-                failed.append(error)
-        raise failed[0] if len(failed) == 1 else InputErrors(failed)
+            failed = list[InputError]()
+            for url in (item.url, *item.more_urls):
+                try:
+                    _download(item, url, target)
+                    return target
+                except InputError as error:
+                    failed.append(error)
+            raise failed[0] if len(failed) == 1 else InputErrors(failed)
     return target
 
 

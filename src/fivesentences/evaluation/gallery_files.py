@@ -21,6 +21,7 @@ from fivesentences.semantics.phi_file import check_made_of, note_beside, read_no
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.validation import check_gains
+from fivesentences.storage import check_seal
 
 
 def read_gallery(
@@ -137,6 +138,8 @@ def with_phi_files(
         if Path(file).is_dir():
             raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
         matrix, note = read_matrix(file), _note_beside(Path(file))
+        if note is not None and Path(file).suffix == ".npy":
+            check_seal(note, Path(file), cure="recompute phi")
         if note is not None and matrix.shape == gallery.shape[::-1]:
             pairing = gallery.image_of_caption if note.get("image_of_caption_sha256") else None
             check_made_of(Path(file), note, captions, pairing)
