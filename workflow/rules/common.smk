@@ -35,11 +35,12 @@ try:
     where = f"{CONFIG} with --config {' '.join(GIVEN)}" if GIVEN else None
     PLAN = plan_of(scale_of(content, CONFIG, where), CONFIG.parent)
     PLAN.check()
-    ON_CLUSTER = not workflow.local_exec
-    check_in_shell([workflow.main_snakefile, *GIVEN], twice=ON_CLUSTER)
-    if ON_CLUSTER:
-        read = [file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale)]
-        check_in_shell([*read, *FILES, workflow.workdir_init, Path.cwd()], twice=True)
+    written = [workflow.main_snakefile, *GIVEN]  # into commands of jobs; on a cluster every path is
+    # Only the profile of SLURM sets it. Which executor there will be is not known yet, and later it would be left waiting.
+    on_cluster = any("slurm_extra" in asked for asked in workflow.resource_settings.overwrite_resources.values())
+    if on_cluster:
+        written += [*FILES, Path.cwd(), *(file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale))]
+    check_in_shell(written, twice=on_cluster)
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
