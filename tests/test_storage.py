@@ -202,6 +202,17 @@ def test_what_a_killed_process_was_writing_is_removed_and_what_a_living_one_writ
     assert remove_leftovers(tmp_path / "nowhere") == []
 
 
+def test_the_next_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    with Program(WRITER, tmp_path / "a.csv") as program:
+        program.wait_for(lambda: any(path.stat().st_size for path in tmp_path.iterdir()))
+        program.kill_alone()
+    (left,) = tmp_path.iterdir()
+    elsewhere = left.with_name(left.name.replace(left.name.split(".")[2][-8:], "0" * 8))
+    elsewhere.touch()  # of another machine, where that process may live
+    write(tmp_path / "b.csv", "whole")
+    assert set(tmp_path.iterdir()) == {elsewhere, tmp_path / "b.csv"}
+
+
 ALONE = """
 import sys, time
 from pathlib import Path
