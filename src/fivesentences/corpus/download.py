@@ -53,7 +53,6 @@ _OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a
 _NO_HOST = {
     "SSLError": "its certificate is not trusted",
     "ProxyError": "the proxy (HTTPS_PROXY) does not answer",
-    "NameResolutionError": "the name of the host is not known",
     "Failed to resolve": "the name of the host is not known",
     "Connection refused": "the host refuses the connection",
 }

@@ -63,7 +63,7 @@ def write_phi(
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
-            missing, ``out`` does not end in ``.npy``, the disk has too little room, or phi is 0 everywhere.
+            missing, ``out`` does not end in ``.npy``, the disk has too little room, or phi is the same everywhere.
     """
     out = Path(out)
     check_matrix(phi_name, out)
