@@ -23,6 +23,7 @@ from fivesentences.corpus.cxc import CXC_ORIGINAL, cxc_ratings, fields_of, score
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
+from fivesentences.storage import check_record
 
 _AGAIN = "generate the scenes again"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
@@ -165,6 +166,8 @@ def read_truth(truth: Path | str | ArrayLike, corpus: Corpus, part: Corpus | Non
     """
     what = _named(truth)
     matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
+    if isinstance(truth, str | Path):
+        check_record(Path(truth).parent, (Path(truth).name,), _AGAIN)
     shape = (corpus.n_captions, corpus.n_images)
     if matrix.shape != shape or matrix.dtype.kind not in "fiub":
         held = f"{what} is {matrix.dtype} {list(matrix.shape)}"

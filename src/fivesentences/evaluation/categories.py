@@ -21,6 +21,7 @@ from fivesentences.evaluation.tidy import read_recorded, typed_frame
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.storage import check_record
 from fivesentences.study.subspace_runs import PlacedRun
 
 CHANCE = "mAP by chance"
@@ -136,6 +137,7 @@ def read_vectors(
     path = run.folder / "vectors.npz"
     names = [f"{selection}_image", f"{selection}_text"]
     images, texts = read_npz(path, names, "vectors of test documents", "train the run again")
+    check_record(run.folder, (path.name,), "train the run again")
     if len(images) != documents:
         what = f"it has {len(images)} rows, but the division has {documents} test documents"
         raise InputError(what, where=path, cure="train the run again")
