@@ -484,6 +484,23 @@ def check_record(folder: Path, names: Collection[str], cure: str) -> None:
             check_content(folder / name, outputs.get(name), what, cure)
 
 
+def check_made_from(folder: Path, files: Mapping[str, Path], cure: str) -> None:
+    """Check that files are those of which the ``finished.json`` in a folder says that its outputs were made from them.
+
+    Args:
+        folder: Folder of a run; without that record nothing is compared.
+        files: By their names there.
+        cure: Advice.
+
+    Raises:
+        InputError: If the record is damaged, or a file is not the one that it names.
+    """
+    record = read_json(folder / RECORD, cure) if (folder / RECORD).is_file() else {}
+    for name, path in files.items():
+        what = f"it is not the file that {folder / RECORD} names as {name}"
+        check_content(path, record.get("made_from", {}).get(name), what, cure)
+
+
 def write_record(folder: Path, names: Collection[str], **about: dict[str, str]) -> None:
     """Write the ``finished.json`` that ``check_record`` reads.
 

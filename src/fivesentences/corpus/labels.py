@@ -14,6 +14,7 @@ from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
+from fivesentences.storage import check_record
 
 INSTANCES = "instances_val2014.json"
 CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
@@ -33,6 +34,7 @@ def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]
         InputError: If the file is missing or is not such a table, or an image is missing from it or occurs twice.
     """
     table = read_frame(path, "make it again", ["image_id"])
+    check_record(Path(path).parent, (Path(path).name,), "make it again")
     labels = table.drop(columns="image_id")
     if labels.empty or any(kind.name != "bool" for kind in labels.dtypes):
         raise InputError("label columns must be true or false", where=path, cure="make the table again")

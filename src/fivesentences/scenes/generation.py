@@ -118,7 +118,7 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
         (see ``truth_matrix``).
         ``facts.jsonl.gz``: one line per image: the scene (setting, sky, things, relations), all its ``facts``, and the
         ``claims`` of each caption: for each tuple the facts that it asserts.
-        ``finished.json``: checksums of the others, with which readers compare them.
+        ``finished.json``: checksums of tuples, labels and truth, which readers compare.
 
     Args:
         folder: Where the files go; created if it does not exist.
@@ -148,7 +148,7 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     write_frame(_labels(described), folder / "labels.parquet")
     with replacing(folder / "truth.npy") as temporary:
         np.save(temporary, truth_of(described))
-    write_record(folder, ("photographs.zip", "tuples.jsonl.gz", "labels.parquet", "truth.npy"))
+    write_record(folder, ("tuples.jsonl.gz", "labels.parquet", "truth.npy"))
     return Corpus(name="scenes", table=_table(described, splits))
 
 

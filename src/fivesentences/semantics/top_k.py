@@ -151,13 +151,16 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     groups = scorer.groups(ROWS_OF_BLOCK)
     arrays: dict[str, Any] = {}
     done = checksum = 0
-    with contextlib.suppress(InputError, ValueError, LookupError, TypeError, OSError):
+    with contextlib.suppress(Exception):  # a damaged file fails anywhere: then all is scored again
         saved = read_json(progress)
         if saved["note"] == note:
             arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in KINDS}
             for group in groups[: saved["groups"]]:
                 checksum = checksum_of_rows(arrays["images"][group], arrays["scores"][group], checksum)
-            done = saved["groups"] if checksum == saved["checksum"] else 0
+            fits = all(
+                arrays[name].shape == (scorer.shape[0], k) and arrays[name].dtype == KINDS[name] for name in KINDS
+            )
+            done = saved["groups"] if fits and checksum == saved["checksum"] else 0
     if not done:
         checksum = 0
         progress.unlink(missing_ok=True)
