@@ -8,8 +8,11 @@ import json
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -23,10 +26,12 @@ from fivesentences.corpus.labels import read_labels
 from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.matrix_files import read_similarity
+from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.evaluation.tidy import collect_histories, read_evaluations
+from fivesentences.features.detectors import weights as detectors
 from fivesentences.features.files import read_source, write_beside
+from fivesentences.features.precomp import SplitFeatures
 from fivesentences.features.table import FeatureTable
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.semantics import read_phi, read_top_k, top_k, write_phi, write_top_k
@@ -274,6 +279,42 @@ def test_an_array_of_another_result_is_refused(tmp_path, make, array):
     with pytest.raises(InputError) as error:
         READERS[make](path)
     assert error.value.where == tmp_path / array
+
+
+ROWS = np.random.default_rng(1).random((N_IMAGES, 40), dtype=np.float32)
+
+
+PLAIN = {"compression": "none", "use_dictionary": False}
+
+
+def of_hdf5(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("feat", data=ROWS, chunks=(2, 40), fletcher32=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "read"),
+    [
+        ("m.npz", lambda path: np.savez(path, m=ROWS), read_matrix),
+        ("m.pt", lambda path: torch.save(torch.from_numpy(ROWS), path), read_matrix),
+        ("m.pt", lambda path: torch.save({"w": torch.from_numpy(ROWS)}, path), detectors.read_state),
+        (
+            "t.parquet",
+            lambda path: pq.write_table(pa.table({"v": ROWS[0]}), path, write_page_checksum=True, **PLAIN),
+            lambda path: read_frame(path, "fetch it again"),
+        ),
+        ("f.h5", of_hdf5, lambda path: SplitFeatures(str(path), "hdf5", 6, 1, [40], "float32", 1).take(np.arange(6))),
+    ],
+)
+def test_a_file_of_others_with_checksums_of_its_own_ends_in_one_sentence(tmp_path, name, write, read):
+    write(tmp_path / name)
+    read(tmp_path / name)
+    content = bytearray((tmp_path / name).read_bytes())
+    content[content.index(ROWS[0].tobytes()[:16]) + 5] ^= 16
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read(tmp_path / name)
+    assert name in str(error.value)
 
 
 def test_what_an_earlier_version_wrote_without_checksums_is_read(tmp_path):

@@ -14,6 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -499,6 +500,18 @@ def check_made_from(folder: Path, files: Mapping[str, Path], cure: str) -> None:
     for name, path in files.items():
         what = f"it is not the file that {folder / RECORD} names as {name}"
         check_content(path, record.get("made_from", {}).get(name), what, cure)
+
+
+def check_zip(path: Path) -> None:
+    """Compare the checksums in a zip archive, such as ``torch.save`` writes; ``torch.load`` does not look at them.
+
+    Raises:
+        BadZipFile: If a part is damaged; files that are no archives pass.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as whole:
+            if damaged := whole.testzip():
+                raise zipfile.BadZipFile(f"its part {damaged} is damaged")
 
 
 def write_record(folder: Path, names: Collection[str], **about: dict[str, str]) -> None:
