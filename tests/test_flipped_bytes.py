@@ -22,7 +22,7 @@ from fivesentences.corpus.documents import Documents, LoadedDocuments, write_doc
 from fivesentences.corpus.documents import read_documents as read_table
 from fivesentences.corpus.documents import read_vectors as read_document_vectors
 from fivesentences.corpus.judgements import read_truth
-from fivesentences.corpus.labels import read_labels
+from fivesentences.corpus.labels import read_labels, write_labels
 from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
@@ -36,7 +36,7 @@ from fivesentences.features.table import FeatureTable
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.semantics import read_phi, read_top_k, top_k, write_phi, write_top_k
 from fivesentences.semantics.sentence_encoders import CaptionVectors, read_vectors, write_vectors
-from fivesentences.storage import seal_of, write_json, write_record
+from fivesentences.storage import seal_of, write_json
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.fingerprint import finish
 
@@ -49,6 +49,7 @@ CORPUS = Corpus(
         {"image_id": IDS, "filename": IDS, "caption_id": IDS, "caption": CAPTIONS, "split": "test", "category": None}
     ),
 )
+LABELS = pd.DataFrame({"image_id": IDS, "1": [True, False] * 3, "2": [False] * 6})
 IDENTITY = {"format": "made up"}
 
 
@@ -102,7 +103,7 @@ def vectors(folder: Path) -> Path:
 
 
 def labels(folder: Path) -> Path:
-    write_frame(pd.DataFrame({"image_id": IDS, "1": [True, False] * 3, "2": [False] * 6}), folder / "labels.parquet")
+    write_frame(LABELS, folder / "labels.parquet")
     return folder / "labels.parquet"
 
 
@@ -130,7 +131,7 @@ def history(folder: Path) -> Path:
 
 def truth(folder: Path) -> Path:
     np.save(folder / "truth.npy", draws().random((N_IMAGES, N_IMAGES), dtype=np.float32))
-    write_record(folder, ["truth.npy"])
+    write_labels(LABELS, folder / "labels.parquet", [folder / "truth.npy"])
     return folder / "truth.npy"
 
 
@@ -332,7 +333,7 @@ def test_what_an_earlier_version_wrote_without_checksums_is_read(tmp_path):
     (tmp_path / "finished.json").unlink()
     READERS[similarity](path)
     path = truth(tmp_path)
-    (tmp_path / "finished.json").unlink()
+    LABELS.to_parquet(tmp_path / "labels.parquet")
     READERS[truth](path)
     path = documents(tmp_path)
     write_documents(read_table(path), path)

@@ -17,14 +17,14 @@ from scipy import sparse
 
 from fivesentences.console import track
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.corpus.parquet import write_frame
+from fivesentences.corpus.labels import LABELS, write_labels
 from fivesentences.errors import InputError
 from fivesentences.scenes.captions import Caption, describe
 from fivesentences.scenes.drawing import draw_scene
 from fivesentences.scenes.facts import facts_of
 from fivesentences.scenes.sampling import sample_scene
 from fivesentences.scenes.world import CATEGORY, KINDS, Fact, Scene
-from fivesentences.storage import replacing, write_record
+from fivesentences.storage import replacing
 
 JPEG_QUALITY = 92
 
@@ -118,7 +118,6 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
         (see ``truth_matrix``).
         ``facts.jsonl.gz``: one line per image: the scene (setting, sky, things, relations), all its ``facts``, and the
         ``claims`` of each caption: for each tuple the facts that it asserts.
-        ``finished.json``: checksums of tuples, labels and truth, which readers compare.
 
     Args:
         folder: Where the files go; created if it does not exist.
@@ -145,10 +144,9 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     _write_photographs(folder / "photographs.zip", described)
     _write_lines(folder / "tuples.jsonl.gz", _tuple_lines(described))
     _write_lines(folder / "facts.jsonl.gz", _fact_lines(described))
-    write_frame(_labels(described), folder / "labels.parquet")
     with replacing(folder / "truth.npy") as temporary:
         np.save(temporary, truth_of(described))
-    write_record(folder, ("tuples.jsonl.gz", "labels.parquet", "truth.npy"))
+    write_labels(_labels(described), folder / LABELS, (folder / "tuples.jsonl.gz", folder / "truth.npy"))
     return Corpus(name="scenes", table=_table(described, splits))
 
 

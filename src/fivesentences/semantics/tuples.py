@@ -20,9 +20,10 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import Cure, InputError
-from fivesentences.storage import check_record, sha256_of
+from fivesentences.storage import sha256_of
 
 # What a file says that SPICE's parser made: earlier ones were parsed in the locale of whoever parsed them.
 PARSER, IN_ENGLISH = "SPICE 1.0 (pycocoevalcap", "in English"
@@ -119,7 +120,7 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
         if name not in found:
             which = f"{key.replace('_', ' ')} {_shown(name)} (caption {index} of {len(names)})"
             raise InputError(f"{path}: there are no tuples for {which}; parse these captions again.")
-    check_record(path.parent, (path.name,), "recreate it")
+    check_beside_labels(path, "recreate it")
     return Tuples([found[name] for name in names], source, sha256_of(path))
 
 

@@ -179,7 +179,7 @@ def _vectors(projectors: Mapping[Selection, Projector], test: Inputs) -> dict[st
 
 def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> None:
     folder = placed.folder
-    write_json(folder / STATED, placed.run.plain)
+    write_json(folder / STATED, placed.run.plain, sealed=False)  # no program reads it
     with replacing(folder / VECTORS) as temporary:
         np.savez(temporary, **vectors)  # type: ignore[arg-type]
     _write_rows(folder / HISTORY, fitted.history, HISTORY_COLUMNS)
