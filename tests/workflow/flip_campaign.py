@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import pickle
 import re
@@ -27,6 +28,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from workflows import PROJECT, Workflow
+
+from fivesentences.errors import InputError
+
+sys.path.append(str(PROJECT / "tests"))
+from test_flipped_bytes import READERS, files_of
 
 PLANNED = """
 include: "{snakefile}"
@@ -48,6 +54,7 @@ READ_BY_PEOPLE = {".csv", ".html", ".png", ".jpg", ".pdf", ".md", ".tex"}
 OF_RUN = "results/training/"  # folders of runs, which no rule declares
 TARGETS = ("all", "latex")
 LONG = {"train", "train_subspaces", "evaluate", "evaluate_subspaces", "score_captions", "score_training_captions"}
+OUTCOMES = ("noticed", "other file named", "harmless", "silent", "traceback")
 COLUMNS = ("kind", "reader", "file", "damage", "outcome", "said")
 
 
@@ -134,7 +141,7 @@ def by_rule(jobs: list[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
     return found
 
 
-def try_all(calm: Workflow, other: Path, work: Path, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
+def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
     """Damage files of every kind of a finished folder, for each rule that reads the kind."""
     jobs = planned(calm)
     made = {
@@ -194,7 +201,7 @@ def try_all(calm: Workflow, other: Path, work: Path, arguments: argparse.Namespa
                 outcome = outcome_of(status, said, name, whole, given, copy)
                 line = next((one for one in said.splitlines() if one.startswith("Error: ")), said[-300:])
                 rows.append((kind, rule, name, damage, outcome, line if status else ""))
-                if outcome in ("silent", "traceback", "unnamed"):
+                if outcome in ("silent", "traceback", "other file named"):
                     print(*rows[-1], sep=" | ", flush=True)
                 (copy.folder / name).write_bytes(content)
                 restore(copy, calm, [name, *whole])
@@ -204,10 +211,10 @@ def try_all(calm: Workflow, other: Path, work: Path, arguments: argparse.Namespa
 
 def folders_in(record: Path) -> list[str]:
     """Folders of runs that a record lists."""
-    if not record.match("results/training/**/jobs/**/*.json") and "/jobs/" not in str(record):
+    if "jobs" not in record.parts or "training" not in record.parts:
         return []
-    found = re.findall(r'"([^"\n]+)": \{', record.read_text()) if str(record).find("results/training") >= 0 else []
-    return [f"results/training/{'subspaces/' if '/subspaces/' in str(record) else ''}{name}/" for name in found]
+    runs = json.loads(record.read_text(encoding="utf-8"))["runs"]
+    return [f"{OF_RUN}{'subspaces/' if 'subspaces' in record.parts else ''}{name}/" for name in runs]
 
 
 def restore(copy: Workflow, calm: Workflow, names: list[str] | None = None) -> None:
@@ -224,8 +231,50 @@ def outcome_of(status: int, said: str, name: str, whole: dict[str, bytes], given
     if status:
         if "Traceback" in said or "Error: " not in said:
             return "traceback"
-        return "noticed" if Path(name).name in said else "unnamed"
+        return "noticed" if Path(name).name in said else "other file named"
     return "harmless" if outputs_of(given, copy.folder) == whole else "silent"
+
+
+def try_readers(folder: Path, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
+    """Damage what commands leave, and read it."""
+    rows: list[tuple[str, ...]] = []
+    for make, read in READERS.items():
+        if arguments.only and not re.search(arguments.only, make.__name__):
+            continue
+        here = folder / make.__name__
+        here.mkdir()
+        path = make(here)
+        whole = read(path)
+        for file in files_of(path):
+            content = file.read_bytes()
+            for damage, damaged in damages(content, [], arguments.places, arguments.seed):
+                file.write_bytes(damaged)
+                try:
+                    outcome, said = "harmless" if read(path) == whole else "silent", ""
+                except InputError as error:
+                    said = str(error)
+                    outcome = "noticed" if file.name in said or str(path) in said else "other file named"
+                except Exception as error:
+                    outcome, said = "traceback", repr(error)
+                rows.append((f"{make.__name__}: {file.name}", "a command", file.name, damage, outcome, said))
+            file.write_bytes(content)
+    return rows
+
+
+def written(rows: list[tuple[str, ...]], out: Path) -> pd.DataFrame:
+    """Write the counts, and return them by kind of file."""
+    trials = pd.DataFrame(rows, columns=COLUMNS)
+    counts = pd.crosstab(trials["kind"], trials["outcome"]).reindex(columns=list(OUTCOMES), fill_value=0)
+    counts.insert(0, "tried", counts.sum(axis=1))
+    total = counts.sum()
+    out.mkdir(parents=True, exist_ok=True)
+    line = {"kinds": len(counts), **{name.replace(" ", "_"): int(number) for name, number in total.items()}}
+    pd.DataFrame([line]).to_csv(out / "flips.csv", index=False, lineterminator="\n")
+    lines = [f"| kind of file | {' | '.join(counts.columns)} |", f"| --- |{' ---: |' * len(counts.columns)}"]
+    lines += [f"| {kind} | {' | '.join(map(str, row))} |" for kind, *row in counts.itertuples()]
+    lines.append(f"| all | {' | '.join(map(str, total))} |")
+    (out / "flips.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return counts
 
 
 def main() -> None:
@@ -234,7 +283,7 @@ def main() -> None:
     parser.add_argument("--scale", type=Path, default=PROJECT / "tests" / "workflow" / "tiny.yaml")
     parser.add_argument("--calm", type=Path, help="a finished folder of this scale; default it is made")
     parser.add_argument("--other", type=Path, help="a finished folder of other scenes; default it is made")
-    parser.add_argument("--places", type=int, default=8, help="flipped bytes of each file")
+    parser.add_argument("--places", type=int, default=4, help="flipped bytes of each file")
     parser.add_argument("--files", type=int, default=2, help="files of each kind, for each rule that reads it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="kinds and rules that this finds")
@@ -250,12 +299,15 @@ def main() -> None:
             shutil.copytree(arguments.calm, calm.folder, symlinks=True)
         else:
             calm.finish(*TARGETS)
-        other = arguments.other or Path(temporary, "other")
-        rows = try_all(calm, other, Path(temporary), arguments)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    frame.to_csv(arguments.out / "trials.csv", index=False)
-    print(frame.groupby(["kind", "reader", "outcome"]).size().unstack(fill_value=0).to_string())
+        other = Workflow(arguments.other or Path(temporary, "other"), Path(temporary, "other.yaml"))
+        if not arguments.other:
+            scale = arguments.scale.read_text(encoding="utf-8").replace("seed: 7", "seed: 8")
+            other.scale.write_text(scale, encoding="utf-8")
+            other.finish(*TARGETS)
+        rows = try_readers(Path(temporary), arguments) + try_all(calm, other.folder, arguments)
+    counts = written(rows, arguments.out)
+    print(counts.to_string())
+    raise SystemExit(int(counts["silent"].sum() + counts["traceback"].sum()))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fivesentences.config.scales import Scale
+from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import Stored, counts_of
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
@@ -52,6 +53,10 @@ def write_study_page(
     """
     made, here = study.made_at(scale), folder / name
     tables = {one.name: Table.read(here / f"{one.name}.json") for one in made if isinstance(one, TableSpec)}
+    for one, table in tables.items():
+        if (table.study, table.name) != (name, one):
+            what = f"it is the table {table.name} of {table.study}"
+            raise InputError(what, where=here / f"{one}.json", cure="make the table again")
     texts = {one.name: read_texts(here / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
     notes = {one: table.notes for one, table in tables.items()} | {one: notes for one, (*_, notes) in texts.items()}
     shared = shared_notes(notes)
