@@ -407,13 +407,14 @@ def _checksum_of(path: Path, *state: int) -> str:
         return checksum_of_blocks(iter(lambda: file.read(BLOCK), b""))
 
 
-def checksum_of_blocks(blocks: Iterable[bytes]) -> str:
+def checksum_of_blocks(blocks: Iterable[bytes | memoryview]) -> str:
     """Return what ``checksum_of`` does of a file's blocks."""
     import numpy as np  # nobody else here needs it
 
     total = hashlib.sha256()
     for block in blocks:
-        words = np.frombuffer(block + bytes(-len(block) % 8), "<u8")
+        whole = bytes(block) + bytes(-len(block) % 8) if len(block) % 8 else block
+        words = np.frombuffer(whole, "<u8")
         total.update(int(words.sum(dtype=np.uint64)).to_bytes(8, "little") + len(block).to_bytes(8, "little"))
     return total.hexdigest()
 

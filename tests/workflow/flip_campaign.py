@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,9 +181,14 @@ def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[
             unread.discard(name)
     for name in sorted(unread):
         print("read by nobody:", name)
-    rows: list[tuple[str, ...]] = []
+    rows = try_readers(calm.folder.parent, arguments)
     rng = np.random.default_rng(arguments.seed)
-    for (kind, rule), found in sorted(readers.items()):
+    tried = Counter[str]()
+    for kind, rule in (sorted(readers)[at] for at in rng.permutation(len(readers)).tolist()):
+        found = readers[kind, rule]
+        tried[kind] += 1
+        if tried[kind] > arguments.readers:
+            continue
         if arguments.only and not re.search(arguments.only, f"{kind} {rule}"):
             continue
         shortest = min(len(runs_of(given)) for *_, given in found)  # a job that trains all its runs anew takes long
@@ -205,6 +210,7 @@ def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[
                     print(*rows[-1], sep=" | ", flush=True)
                 (copy.folder / name).write_bytes(content)
                 restore(copy, calm, [name, *whole])
+        written(rows, arguments.out)  # a campaign that is ended early has its counts
         print(kind, rule, len(rows), flush=True)
     return rows
 
@@ -285,6 +291,7 @@ def main() -> None:
     parser.add_argument("--other", type=Path, help="a finished folder of other scenes; default it is made")
     parser.add_argument("--places", type=int, default=4, help="flipped bytes of each file")
     parser.add_argument("--files", type=int, default=2, help="files of each kind, for each rule that reads it")
+    parser.add_argument("--readers", type=int, default=9, help="rules that read a kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="kinds and rules that this finds")
     parser.add_argument("--without", nargs="*", default=[], help="rules that are not run")
@@ -304,7 +311,7 @@ def main() -> None:
             scale = arguments.scale.read_text(encoding="utf-8").replace("seed: 7", "seed: 8")
             other.scale.write_text(scale, encoding="utf-8")
             other.finish(*TARGETS)
-        rows = try_readers(Path(temporary), arguments) + try_all(calm, other.folder, arguments)
+        rows = try_all(calm, other.folder, arguments)
     counts = written(rows, arguments.out)
     print(counts.to_string())
     raise SystemExit(int(counts["silent"].sum() + counts["traceback"].sum()))

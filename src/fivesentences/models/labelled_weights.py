@@ -34,13 +34,13 @@ def write_labelled(path: Path, tensors: Mapping[str, Tensor], label: Mapping[str
 
 
 def _checksum_of(tensors: Mapping[str, Tensor], label: Mapping[str, Any]) -> str:
-    def blocks() -> Iterator[bytes]:
+    def blocks() -> Iterator[bytes | memoryview]:
         names = sorted(tensors)
         about = [(name, str(tensors[name].dtype), list(tensors[name].shape)) for name in names]
         yield json.dumps([label, about], sort_keys=True).encode()
         for name in names:
             content = tensors[name].reshape(-1).view(torch.uint8).numpy()
-            yield from (content[start : start + BLOCK].tobytes() for start in range(0, len(content), BLOCK))
+            yield from (content[start : start + BLOCK].data for start in range(0, len(content), BLOCK))
 
     return checksum_of_blocks(blocks())
 
