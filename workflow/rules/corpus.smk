@@ -53,7 +53,7 @@ rule draw_scenes:
 
 rule load_corpus:
     input:
-        captions=lambda wildcards: PLAN.datasets.captions_of(wildcards.dataset),
+        captions=lambda wildcards: given(PLAN.datasets.captions_of(wildcards.dataset)),
     output:
         corpus="results/corpus/{dataset}.parquet",
     log:
@@ -67,6 +67,7 @@ rule load_corpus:
         runtime="10m",
     params:
         data=settings_of_corpus,
+        captions=content_of_captions,
         photographs=digest_of_names,
         needs=splits_needed,
     message:
@@ -78,7 +79,7 @@ rule load_corpus:
 rule label_images:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        instances=lambda wildcards: PLAN.datasets.downloaded(wildcards.dataset, "instances")[0],
+        instances=lambda wildcards: given(PLAN.datasets.downloaded(wildcards.dataset, "instances")[0]),
     output:
         labels="results/corpus/{dataset}/labels.parquet",
     log:
@@ -90,6 +91,8 @@ rule label_images:
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
+    params:
+        instances=lambda wildcards: content_of(PLAN.datasets.downloaded(wildcards.dataset, "instances")[0]),
     message:
         "Label the objects in the test images of {wildcards.dataset}"
     script:

@@ -24,7 +24,8 @@ from pydantic.dataclasses import dataclass
 
 from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.precomp import load_precomp, precomp_folder
+from fivesentences.corpus.catalogue import precomp_folder
+from fivesentences.corpus.precomp import load_precomp
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.features.files import check_kind, open_array, open_hdf5, write_images
