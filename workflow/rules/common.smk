@@ -16,7 +16,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import remove_leftovers
-from fivesentences.training.code import code_of_script
+from fivesentences.training.code import code_of_script, remember
 from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
@@ -38,6 +38,7 @@ except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
+remember(SOURCES := Path(".snakemake/code.json"))
 MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
 
@@ -103,7 +104,7 @@ def code_of(rule):
 
     def digest(wildcards):
         with workflow.sourcecache.open(script, "rb") as file:
-            return code_of_script(file.read(), LISTS | WITHOUT_EFFECT, Path(".snakemake/code.json"))
+            return code_of_script(file.read(), LISTS | WITHOUT_EFFECT, SOURCES)
 
     return digest
 

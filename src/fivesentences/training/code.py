@@ -54,24 +54,28 @@ def code_behind(
     return digest.hexdigest()
 
 
+def remember(memory: Path) -> None:
+    """Take from a file what was found in sources before, by their SHA-256: to parse the package takes seconds."""
+    with contextlib.suppress(InputError, LookupError, TypeError, AttributeError):
+        _KNOWN.update({key: _Facts(*facts) for key, facts in read_json(memory)["sources"].items()})
+        _STORED.update(_KNOWN)
+
+
 def code_of_script(source: bytes, lists: frozenset[str], memory: Path) -> str:
     """Hash the syntax of a script and of all modules of the package that it imports, see ``code_behind``.
 
     Args:
         source: The script.
         lists: As for ``code_behind``.
-        memory: A file that keeps what was found in sources, by their SHA-256: to parse the package takes seconds.
+        memory: A file that keeps what was found in sources, see ``remember``.
     """
-    if not _KNOWN:
-        with contextlib.suppress(InputError, LookupError, TypeError):
-            _KNOWN.update({key: _Facts(*facts) for key, facts in read_json(memory)["sources"].items()})
-    before = len(_KNOWN)
     facts = _facts_in(source)
     behind = code_behind(frozenset(facts.names), None, lists)
-    if len(_KNOWN) > before:
+    if not _KNOWN.keys() <= _STORED:
         # A folder that cannot be written must not end a dry run; sources are parsed again the next time.
         with contextlib.suppress(OSError, InputError):
             write_json(memory, {"sources": _KNOWN}, indent=None)
+            _STORED.update(_KNOWN)
     return hashlib.sha256(f"{facts.syntax}\0{behind}".encode()).hexdigest()
 
 
@@ -119,6 +123,7 @@ class _Facts(NamedTuple):
 
 
 _KNOWN: dict[str, _Facts] = {}
+_STORED = set[str]()  # keys of those in the file
 
 
 def _facts_in(source: bytes) -> _Facts:
