@@ -129,7 +129,7 @@ def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
 @pytest.mark.workflow
 def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
-    real |= {"keep_documents"}  # whose texts are vectors
+    real |= {"list_images", "keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"detect_regions"}  # see tests/features
     fetched = {"fetch_network", "fetch_parser"}

@@ -49,4 +49,4 @@ def test_edited_and_removed_photographs_are_read_again_and_touched_or_recopied_o
     assert to_do() == {"extract_features"}
 
     (images / "4.png").unlink()
-    assert to_do() == {"load_corpus", "extract_features"}
+    assert to_do() == {"list_images", "extract_features"}

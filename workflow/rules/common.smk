@@ -175,15 +175,14 @@ def digest_of_names(wildcards):
     return identity and identity.names
 
 
-def digest_of_images(wildcards, *columns):
-    """What features depend on of a corpus; its captions are none of it."""
-    return PLAN.datasets.digest_of_images(wildcards.dataset, ("image_id", "filename", *columns))
+def digest_of_images(wildcards):
+    return PLAN.datasets.digest_of_images(wildcards.dataset)
 
 
-def corpus_to_describe(wildcards):
-    """The corpus whose images a precomp folder describes: captions of another source are compared with its own."""
-    corpus = str(PLAN.places.corpus(wildcards.dataset))
-    return ancient(corpus) if wildcards.dataset in PLAN.datasets.precomp else corpus
+def images_of(wildcards):
+    """The images that features are made of: a corpus without its captions, or drawn scenes."""
+    drawn = wildcards.dataset in PLAN.datasets.scenes
+    return PLAN.places.corpus(wildcards.dataset) if drawn else PLAN.places.images(wildcards.dataset)
 
 
 def content_of_weights(wildcards):

@@ -76,6 +76,30 @@ rule load_corpus:
         "../scripts/load_corpus.py"
 
 
+# What features are made of: a corrected caption makes none again.
+rule list_images:
+    input:
+        captions=lambda wildcards: given(PLAN.datasets.captions_of(wildcards.dataset)),
+    output:
+        images="results/corpus/{dataset}/images.parquet",
+    log:
+        "logs/corpus/{dataset}/images.log",
+    benchmark:
+        "logs/benchmarks/corpus/{dataset}/images.tsv"
+    wildcard_constraints:
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.scenes)),
+    resources:
+        mem_mb=4000,
+        runtime="10m",
+    params:
+        data=settings_of_corpus,
+        code=digest_of_images,  # what the code finds, and not what it is
+    message:
+        "List the images of {wildcards.dataset}"
+    script:
+        "../scripts/list_images.py"
+
+
 rule label_images:
     input:
         corpus="results/corpus/{dataset}.parquet",

@@ -21,7 +21,7 @@ rule fetch_network:
 
 rule extract_features:
     input:
-        corpus=ancient("results/corpus/{dataset}.parquet"),  # of which the images count, as a parameter
+        corpus=images_of,
         photographs=photographs,
         weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
         fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
@@ -42,7 +42,6 @@ rule extract_features:
         runtime="4h",
         gpu=int(SCALE.training.gpu),
     params:
-        images=digest_of_images,
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
@@ -79,7 +78,6 @@ use rule extract_features as extract_part with:
         extracted=one_of(PLAN.features.extracted_here(parts=True)),
         part_of_images="[0-9]+",
     params:
-        images=digest_of_images,
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
@@ -117,7 +115,7 @@ rule join_features:
 
 rule reduce_features:
     input:
-        corpus=ancient("results/corpus/{dataset}.parquet"),
+        corpus=images_of,
         features=features_before,
     output:
         features="results/features/{dataset}/{reduced}.npy",
@@ -132,7 +130,6 @@ rule reduce_features:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
-        images=lambda wildcards: digest_of_images(wildcards, "split"),
         sizes=lambda wildcards: PLAN.features.reduced_features[wildcards.reduced].model_dump(
             include={"regions", "dimensions"}
         ),
@@ -145,7 +142,7 @@ rule reduce_features:
 # Features extracted elsewhere stay where they are: a description says which file holds which image.
 rule describe_precomp:
     input:
-        corpus=corpus_to_describe,
+        corpus="results/corpus/{dataset}.parquet",
         folder=folder_of_features,
     output:
         description="results/features/{dataset}/{extracted}.json",
@@ -161,7 +158,6 @@ rule describe_precomp:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
-        images=lambda wildcards: digest_of_images(wildcards, "split"),
         folder=lambda wildcards: content_of_arrays(PLAN.features.folder_of_features(wildcards.dataset)),
         data=lambda wildcards: PLAN.features.folder_of_features(wildcards.dataset).model_dump(
             include={"prefix", "testall"}

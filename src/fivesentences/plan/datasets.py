@@ -121,21 +121,17 @@ class Datasets:
             found.append(content_of(next((one for one in at if one.exists()), path), FILES))
         return found
 
-    def digest_of_images(self, dataset: str, columns: Sequence[str]) -> str | None:
+    def digest_of_images(self, dataset: str) -> str | None:
         """Return a digest of the images that a dataset's captions name, in their order, but not of the captions.
 
         They are read again only if what they are read from has changed. None where they are drawn, or cannot be read.
-
-        Args:
-            dataset: A dataset of the scale.
-            columns: Columns of the corpus that count.
         """
         data, (captions, *_) = self.scale.datasets[dataset], [*self.captions_of(dataset), None]
         if data.loader == "scenes" or captions is None or not captions.exists():
             return None
         identity = self.digest_of_photographs(dataset)
         code = code_behind(frozenset({"fivesentences.corpus.loading"}))
-        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, tuple(columns), code)
+        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, code)
         key = hashlib.sha256(repr(made_of).encode()).hexdigest()
         try:
             known = read_json(IMAGES)
@@ -147,7 +143,7 @@ class Datasets:
                     table = corpus.load_folder(data.photographs, captions, dataset, compared=False).images
                 else:
                     table = corpus.load(dataset, data, captions).images
-                rows = table[list(columns)].itertuples(index=False, name=None)
+                rows = table[["image_id", "filename", "split"]].itertuples(index=False, name=None)
                 known[key] = hashlib.sha256("\0".join(map(repr, rows)).encode(errors="surrogateescape")).hexdigest()
                 write_json(IMAGES, known)
         except (InputError, OSError):  # the job that loads the corpus says what is wrong
