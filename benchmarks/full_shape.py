@@ -88,12 +88,12 @@ def global_features(folder: Path, image_ids: list[str]) -> Path:
     """One vector per image, as extracted features are stored."""
     import pandas as pd
 
-    from fivesentences.features.files import write_images
+    from fivesentences.features.files import write_beside
 
     path = folder / "global.npy"
     if not path.exists():
         open_memmap(path, "w+", np.float32, (len(image_ids), GLOBAL))
-        write_images(path, pd.DataFrame({"image_id": image_ids, "filename": image_ids}))
+        write_beside(path, path, pd.DataFrame({"image_id": image_ids, "filename": image_ids}))
     return path
 
 

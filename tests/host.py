@@ -17,6 +17,12 @@ class Answer(BaseHTTPRequestHandler):
         host: Any = self.server
         asked = self.headers.get("Range")
         host.requests.append((self.path, asked))
+        if self.path in host.moved:
+            self.send_response(302)
+            self.send_header("Location", host.moved[self.path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         data = host.files.get(self.path)
         if host.status != 200 or data is None:
             self.send_error(404 if host.status == 200 else host.status)
@@ -28,8 +34,10 @@ class Answer(BaseHTTPRequestHandler):
         if start:
             span = f"{start}-{len(data) - 1}" if body else "*"
             self.send_header("Content-Range", f"bytes {span}/{len(data)}")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", host.etag)
+        if host.says_length:
+            self.send_header("Content-Length", str(len(body)))
+        for name, value in host.version.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body[: host.hang_up_after])
         if host.keeps_waiting.is_set():
@@ -45,7 +53,8 @@ def running_host() -> Iterator[Any]:
     """A host of ``files`` by path, and its ``requests`` as paths and ranges."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         host: Any = server
-        host.files, host.etag, host.ranges, host.status = {}, '"v1"', True, 200
+        host.files, host.version, host.ranges, host.status = {}, {"ETag": '"v1"'}, True, 200
+        host.moved, host.says_length = {}, True
         host.hang_up_after, host.requests = None, []
         host.keeps_waiting, host.release = threading.Event(), threading.Event()
         host.url = f"http://127.0.0.1:{host.server_address[1]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -11,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.storage import check_outputs, check_writable, inside, remove_leftovers, replacing, write_lines
+from fivesentences.storage import (
+    alone,
+    check_outputs,
+    check_writable,
+    inside,
+    remove_leftovers,
+    replacing,
+    work_folder,
+    write_lines,
+)
 from kill import Program
 
 
@@ -68,6 +78,57 @@ def test_a_link_stays_a_link_and_its_file_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(InputError, match="cannot be written"):
         write(tmp_path / "a", "x")
+
+
+def test_a_link_planted_under_the_name_of_a_temporary_file_is_not_followed(tmp_path: Path, monkeypatch) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "out.txt"
+    victim.write_text("kept")
+    (tmp_path / f".out.{os.getpid()}.partial.txt").symlink_to(victim)  # a name that anybody can guess
+    write(path, "whole")
+    assert (victim.read_text(), path.read_text()) == ("kept", "whole")
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "0" * 2 * size)  # as if it had been guessed
+    with replacing(path) as temporary:
+        name = temporary
+    name.symlink_to(victim)
+    with pytest.raises(InputError):
+        write(path, "more")
+    assert victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_who_may_read_an_output_stays_as_it_was(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    with replacing(path) as temporary:
+        assert temporary.stat().st_mode & 0o077 == 0  # private until it is whole
+        temporary.write_text("new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o400, 0o555])
+def test_an_output_that_is_read_only_is_refused_before_and_after(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("kept")
+    path.chmod(mode)
+    for attempt in (check_writable, lambda path: write(path, "new")):
+        with pytest.raises(InputError) as error:
+            attempt(path)
+        assert str(path) in str(error.value)
+    assert path.read_text() == "kept" and list(tmp_path.iterdir()) == [path]
+
+
+def test_unfinished_work_is_kept_in_no_link_and_no_file(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for name, make in (("link", lambda path: path.symlink_to("elsewhere")), ("file", lambda path: path.touch())):
+        make(tmp_path / name)
+        with pytest.raises(InputError) as error:
+            work_folder(tmp_path / name)
+        assert error.value.where == tmp_path / name
+    (tmp_path / "lock").symlink_to("elsewhere/new")
+    with pytest.raises(InputError), alone(tmp_path / "lock"):
+        pass
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_a_pipe_gets_the_bytes_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -139,6 +200,17 @@ def test_what_a_killed_process_was_writing_is_removed_and_what_a_living_one_writ
     assert remove_leftovers(tmp_path) == [partial]
     assert set(folder.iterdir()) == before
     assert remove_leftovers(tmp_path / "nowhere") == []
+
+
+def test_the_next_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    with Program(WRITER, tmp_path / "a.csv") as program:
+        program.wait_for(lambda: any(path.stat().st_size for path in tmp_path.iterdir()))
+        program.kill_alone()
+    (left,) = tmp_path.iterdir()
+    elsewhere = left.with_name(left.name.replace(left.name.split(".")[2][-8:], "0" * 8))
+    elsewhere.touch()  # of another machine, where that process may live
+    write(tmp_path / "b.csv", "whole")
+    assert set(tmp_path.iterdir()) == {elsewhere, tmp_path / "b.csv"}
 
 
 ALONE = """

@@ -251,7 +251,11 @@ def read_yaml(path: Path | str) -> Any:
             bytes, nested deeper than ``DEEPEST`` levels, holds more than ``MOST_VALUES`` once aliases are replaced, an
             integer of more than ``MOST_DIGITS``, or half of a surrogate pair.
     """
-    text = text_of(read_bytes(path, LARGEST_YAML), path)
+    return parse_yaml(text_of(read_bytes(path, LARGEST_YAML), path), path)
+
+
+def parse_yaml(text: str, path: Path | str) -> Any:
+    """Decode YAML as ``read_yaml`` does; ``path`` is its place for errors."""
     try:
         content = _loaded(text)
     except yaml.YAMLError as error:
@@ -300,6 +304,14 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
             keys.add(name)
         return found
+
+
+def _number(loader: _Loader, node: yaml.ScalarNode) -> int | str:
+    """Read an integer; 24:00:00 stays a text, of which YAML 1.1 would make a number of base 60."""
+    return node.value if ":" in node.value else loader.construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _number)
 
 
 class _FastLoader(_Loader):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import hashlib
 import json
 import os
+import platform
 import re
+import secrets
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from fivesentences.documents import check_file
+from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 
 try:
@@ -26,7 +29,12 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_LEFTOVER = re.compile(r"\..+\.(?P<process>[1-9]\d*)\.partial(\.[^.]*)?")
+# A temporary file: stem of the output, a random part, machine and process that write it, and the output's suffix.
+_LEFTOVER = re.compile(
+    r"\.(?P<stem>.+)\.[0-9a-f]{16}(?P<machine>[0-9a-f]{8})\.(?P<process>[1-9]\d*)\.partial(?P<suffix>\.[^.]*)?"
+)
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+RECORD = "finished.json"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _FULL = (*_NO_ROOM, errno.EROFS, errno.EFBIG, errno.EIO)
 # What numpy and torch say when a disk is full, without the number of the error.
@@ -39,11 +47,12 @@ def replacing(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path, whose file takes the place of ``path`` only if the block ends without an error.
 
     A reader, or a run that was killed and started again, sees the old file or the new one, never a part of it. A
-    link stays a link, and the file that it leads to is replaced. A device or a pipe stays what it is: the temporary
-    file's bytes are written into it.
+    link stays a link, and the file that it leads to is replaced; who may read it stays as it was. A device or a pipe
+    stays what it is: the temporary file's bytes are written into it. Temporary files that ended processes have left in
+    the folder are removed.
 
     Raises:
-        InputError: If it cannot be written.
+        InputError: If it cannot be written, or is read-only.
     """
     path = Path(path)
     if _is_stream(path):
@@ -60,10 +69,12 @@ def replacing(path: Path | str) -> Iterator[Path]:
     temporary = _beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        _check_not_read_only(target)
+        _clear(target.parent.absolute())
+        # Nobody can have planted a link or a file under this name. What is private is private before it is whole.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666))
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(target)
+        rename(temporary, target)
     except Exception as error:
         full = OSError(errno.ENOSPC, "", str(target)) if _CUT.search(str(error)) else error
         if isinstance(full, OSError) and (
@@ -76,23 +87,51 @@ def replacing(path: Path | str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def rename(temporary: Path, target: Path) -> None:
+    """Give a finished file the name of an output, and the permissions of the file that it replaces.
+
+    Raises:
+        OSError: If it cannot be renamed.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        older = target.stat()
+        mode = stat.S_IMODE(older.st_mode)
+        if hasattr(os, "chown") and temporary.stat().st_gid != older.st_gid:
+            try:
+                os.chown(temporary, -1, older.st_gid)
+            except OSError:  # then the rights of its group would be those of another
+                mode &= ~stat.S_IRWXG
+        temporary.chmod(mode)
+    with temporary.open("rb") as written:
+        os.fsync(written.fileno())
+    temporary.replace(target)
+
+
+def _check_not_read_only(path: Path) -> None:
+    # To root the system would say that everything may be written.
+    if path.is_file() and not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK)):
+        raise _unwritable(path, "it is read-only")
+
+
 def _beside(target: Path) -> Path:
     # The suffix stays at the end, since writers such as numpy.save choose the format by it.
-    return target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
+    unique = f"{secrets.token_hex(8)}{_MACHINE}.{os.getpid()}"
+    return target.with_name(f".{target.stem}.{unique}.partial{target.suffix}")
 
 
 def remove_partial(*paths: Path) -> None:
-    """Delete partial files of ``replacing`` for these paths, left by killed processes."""
+    """Delete partial files of ``replacing`` for these paths, whose lock the caller holds: nobody writes them."""
     for path in paths:
-        for partial in path.parent.glob(f".{glob.escape(path.stem)}.*.partial{glob.escape(path.suffix)}"):
-            if partial.is_file():
+        for partial in path.parent.glob(".*.partial*"):
+            found = _LEFTOVER.fullmatch(partial.name)
+            if found and (found["stem"], found["suffix"] or "") == (path.stem, path.suffix) and partial.is_file():
                 partial.unlink(missing_ok=True)
 
 
 def remove_leftovers(folder: Path | str) -> list[Path]:
-    """Delete partial files of ``replacing`` everywhere below a folder, left by processes that have ended.
+    """Delete partial files of ``replacing`` everywhere below a folder, left by ended processes of this machine.
 
-    Files of living processes stay.
+    Files of living processes stay, and those of other machines that share the folder.
 
     Args:
         folder: The folder; it need not exist.
@@ -100,10 +139,21 @@ def remove_leftovers(folder: Path | str) -> list[Path]:
     Returns:
         The deleted files.
     """
+    return _remove_left(Path(folder).rglob(".*.partial*"))
+
+
+@cache
+def _clear(folder: Path) -> None:
+    """Delete what ended processes have left in a folder, once per process: some folders have many files."""
+    _remove_left(folder.glob(".*.partial*"))
+
+
+def _remove_left(paths: Iterable[Path]) -> list[Path]:
     removed = []
-    for path in Path(folder).rglob(".*.partial*"):
+    for path in paths:
         found = _LEFTOVER.fullmatch(path.name)
-        if found and path.is_file() and not _lives(int(found["process"])):
+        ended = found and found["machine"] == _MACHINE and not _lives(int(found["process"]))
+        if ended and path.is_file():
             with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody
                 path.unlink()
                 removed.append(path)
@@ -146,7 +196,7 @@ def check_writable(path: Path | str) -> None:
     """Check that a file can be written, before anything costly is done; nothing is created.
 
     Raises:
-        InputError: If it is a folder, or its own folder is a file, cannot be created or is not writable.
+        InputError: If it is a folder or read-only, or its own folder is a file, cannot be created or is not writable.
     """
     path = Path(path)
     if str(path) == "-":
@@ -160,6 +210,7 @@ def check_writable(path: Path | str) -> None:
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise _unwritable(path, error) from None
+        _check_not_read_only(path)
         above = _target(path).absolute().parent
         while not os.path.lexists(above):
             above = above.parent
@@ -236,7 +287,7 @@ def locked(file: IO[Any], wait: bool = False) -> bool:
 
     Returns:
         True if the lock was obtained; always True where the system (Windows) or the file system (some of clusters) has
-        no such locks.
+        no such locks, which is said on standard error.
     """
     if fcntl is None:
         return True
@@ -247,7 +298,43 @@ def locked(file: IO[Any], wait: bool = False) -> bool:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
+        what = "this file system has no locks: do not start the same work a second time while it runs"
+        print(f"{file.name}: {what}.", file=sys.stderr, flush=True)
     return True
+
+
+def open_lock(path: Path) -> IO[bytes]:
+    """Open a file to be locked, created if necessary.
+
+    Raises:
+        InputError: If it cannot be written, or is a link, which somebody else may have planted.
+    """
+
+    def unlinked(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(path, "ab", opener=unlinked)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def work_folder(path: Path) -> Path:
+    """Create the folder beside an output in which unfinished work is kept, or return the one that is there.
+
+    Raises:
+        InputError: If it cannot be created, or something else has its name, such as a link.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        found = "a link" if path.is_symlink() else "a file"
+        what = f"it is {found}, and unfinished work is kept in a folder of this name"
+        raise InputError(what, where=path, cure="move it, or name another output")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return path
 
 
 @contextmanager
@@ -266,12 +353,7 @@ def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
     """
     waited = False
     while True:
-        try:
-            lock.parent.mkdir(parents=True, exist_ok=True)
-            file = lock.open("a")
-        except OSError as error:
-            raise _unwritable(lock, error) from None
-        with file:
+        with open_lock(lock) as file:
             if not locked(file):
                 if waiting and not waited:
                     print(waiting, file=sys.stderr, flush=True)
@@ -303,6 +385,96 @@ def md5_of(path: Path | str) -> str:
         InputError: If it is not a regular file.
     """
     return _digest_of(path, lambda: hashlib.md5(usedforsecurity=False))
+
+
+def content_of(path: Path | str) -> str:
+    """Return the SHA-256 of a file; a process that asks for a large one again does not read it again."""
+    check_file(path)
+    state = Path(path).stat()
+    return _content_of(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@cache
+def _content_of(path: Path | str, *state: int) -> str:
+    return sha256_of(path)
+
+
+@cache
+def _checksum_of(path: Path, *state: int) -> str:
+    import numpy as np  # nobody else here needs it
+
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            words = np.frombuffer(block + bytes(-len(block) % 8), "<u8")
+            total.update(int(words.sum(dtype=np.uint64)).to_bytes(8, "little") + len(block).to_bytes(8, "little"))
+    return total.hexdigest()
+
+
+def checksum_of(path: Path) -> str:
+    """Return a checksum of a file that costs a tenth of its SHA-256: the SHA-256 of the sums of its blocks.
+
+    Bytes that flip, are missing or come from another file change it; it withstands no forger.
+    """
+    state = path.stat()
+    return _checksum_of(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+def check_content(path: Path, noted: str | None, what: str, cure: str) -> None:
+    """Compare a file with the SHA-256 that was noted when it was made, if one was.
+
+    Raises:
+        InputError: If they differ; the sentence says ``what``.
+    """
+    if noted is not None and content_of(path) != noted:
+        raise InputError(what, where=path, cure=cure)
+
+
+def seal_of(note: Mapping[str, Any], *files: Path) -> str:
+    """Return one SHA-256 of a note, but for its ``sha256``, and of the checksums of the files that it belongs to."""
+    text = json.dumps({key: value for key, value in note.items() if key != "sha256"}, sort_keys=True)
+    return hashlib.sha256("".join([text, *map(checksum_of, files)]).encode()).hexdigest()
+
+
+def check_seal(note: Mapping[str, Any], *files: Path, cure: str, where: Path | None = None) -> None:
+    """Compare a note and its files with the ``sha256`` in it; notes of earlier versions have none, and pass.
+
+    Args:
+        note: The note.
+        files: Files that it belongs to.
+        cure: Advice.
+        where: File that an error names; default the first of ``files``.
+
+    Raises:
+        InputError: If they differ: one is damaged, or they are of different results.
+    """
+    if "sha256" in note and seal_of(note, *files) != note["sha256"]:
+        what = "it differs from what was noted when it was made (it is damaged, or belongs to another note)"
+        raise InputError(what, where=where or files[0], cure=cure)
+
+
+def check_record(folder: Path, names: Collection[str], cure: str) -> None:
+    """Check that some outputs in a folder are those that its ``finished.json`` lists.
+
+    Without that record (a folder copied in part, or trained on elsewhere) there is nothing to compare.
+
+    Raises:
+        InputError: If the record is damaged, or a file is not the one that it lists.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        return
+    record: Any = read_json(path)
+    outputs = record.get("outputs") if isinstance(record, dict) else None
+    if not isinstance(outputs, dict):
+        raise InputError("it does not list the outputs of a run", where=path, cure=cure)
+    what, checksums = f"it is not the file that {RECORD} lists for this run", record.get("checksums")
+    for name in names:
+        if isinstance(checksums, dict) and name in checksums:
+            if checksum_of(folder / name) != checksums[name]:
+                raise InputError(what, where=folder / name, cure=cure)
+        else:  # of an earlier version
+            check_content(folder / name, outputs.get(name), what, cure)
 
 
 def _digest_of(path: Path | str, kind: Any) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import ssl
+import time
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ import trustme
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
+from host import running_host
 from kill import Program
 
 DATA = b"PK\x03\x04" + np.random.default_rng(0).bytes(3_000_000 - 4)
@@ -131,8 +136,8 @@ def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, t
     code += "fetch(entry, 'mine', 'archive', Path(sys.argv[2]), None)"
     with Program(code, entry(host.url, SHA).model_dump_json(), tmp_path) as program:
         program.wait_for(lambda: any((tmp_path / "mine" / name).stat().st_size for name in left_in(tmp_path)))
-    (part,) = left_in(tmp_path)
-    assert part.endswith(".part")
+    lock, part = left_in(tmp_path)
+    assert lock == ".archive.zip.lock" and part.endswith(".part")
     arrived = (tmp_path / "mine" / part).stat().st_size
     host.hang_up_after = None
     host.keeps_waiting.clear()
@@ -146,8 +151,25 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
     assert len(host.requests) == 3
 
 
+def test_two_downloads_of_one_file_at_once_are_one(host, tmp_path):
+    host.hang_up_after = 1_000_000
+    host.keeps_waiting.set()  # the first is in the middle of the file when the second begins
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(get, entry(host.url, SHA), tmp_path)
+        while not host.requests:
+            time.sleep(0.01)
+        second = pool.submit(get, entry(host.url, SHA), tmp_path)
+        time.sleep(0.5)
+        host.hang_up_after = None
+        host.keeps_waiting.clear()
+        host.release.set()
+        assert first.result().read_bytes() == second.result().read_bytes() == DATA
+    assert sorted(left_in(tmp_path)) == ["archive.zip", "archive.zip.sha256"]
+    assert len(host.requests) == 2  # the first, and where it went on
+
+
 def another_version(host, part):
-    host.files[PLACE], host.etag = OTHER, '"v2"'
+    host.files[PLACE], host.version = OTHER, {"ETag": '"v2"'}
 
 
 def no_ranges(host, part):
@@ -170,7 +192,7 @@ def test_what_an_earlier_download_left_ends_up_in_no_other_file(host, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("sha256", "size", "sentence"), [("0" * 64, None, "0000000000000000"), (None, 17, "3000000 bytes arrived but")]
+    ("sha256", "size", "sentence"), [("0" * 64, None, "0000000000000000"), (None, 17, "3000000 bytes would arrive but")]
 )
 def test_a_wrong_checksum_or_size_leaves_nothing(host, tmp_path, sha256, size, sentence):
     with pytest.raises(InputError, match=sentence):
@@ -194,17 +216,70 @@ def test_a_later_download_is_compared_with_the_first(host, tmp_path):
     [
         ("{host}", 404, "the host answered 404"),
         ("{host}", 503, "stopped after 0 bytes"),
-        ("http://127.0.0.1:9/x", 200, "stopped after 0 bytes"),
+        ("http://127.0.0.1:9/x", 200, "refuses the connection"),
+        ("http://nowhere.invalid/x", 200, "name of the host is not known"),
         ("nonsense://x", 200, "cannot be fetched"),
     ],
 )
 def test_a_host_that_refuses_or_is_not_there_and_a_url_that_is_none_are_one_sentence(
-    host, tmp_path, refused, url, status, sentence
+    host, tmp_path, refused, monkeypatch, url, status, sentence
 ):
     host.status, url = status, url.format(host=host.url)
+    asked = []
+    monkeypatch.setattr(download.time, "sleep", asked.append)
     with refused(url, sentence):
         get(entry(url), tmp_path)
     assert left_in(tmp_path) == []
+    assert bool(asked) == (status == 503)  # only what may pass is tried again
+
+
+VERSIONS = {
+    "weak": {"ETag": 'W/"1"'},
+    "none": {},
+    "a date of this second": {"Last-Modified": formatdate(usegmt=True)},
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("known", [True, False])
+def test_two_versions_with_one_weak_name_are_not_joined(host, tmp_path, monkeypatch, version, known):
+    host.version = VERSIONS[version]
+    leave_part(host, tmp_path, monkeypatch)
+    host.files[PLACE] = OTHER
+    if known:  # the parts are joined, but the checksum tells, and the next call begins again
+        sha256 = hashlib.sha256(OTHER).hexdigest()
+        with pytest.raises(InputError, match="nothing was kept"):
+            get(entry(host.url, sha256), tmp_path)
+        assert get(entry(host.url, sha256), tmp_path).read_bytes() == OTHER
+    else:
+        assert get(entry(host.url), tmp_path).read_bytes() == OTHER
+
+
+def test_a_date_long_past_is_a_strong_name(host, tmp_path, monkeypatch):
+    host.version = {"Last-Modified": formatdate(0, usegmt=True)}
+    part = leave_part(host, tmp_path, monkeypatch)
+    arrived = part.stat().st_size
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA
+    assert host.requests[-1] == (PLACE, f"bytes={arrived}-")
+
+
+def test_a_stream_longer_than_the_file_is_cut_at_its_length(host, tmp_path):
+    host.says_length = False
+    with pytest.raises(InputError, match="1000"):
+        get(entry(host.url, size=1000), tmp_path)
+    assert left_in(tmp_path) == []
+
+
+def test_a_full_disk_is_said_and_what_arrived_is_kept(host, tmp_path, monkeypatch):
+    full = tmp_path / "mine" / "archive.zip.0123456789ab.part"
+    full.parent.mkdir()
+    full.symlink_to("/dev/full")
+    monkeypatch.setattr(download, "_part_path", lambda *_: full)
+    monkeypatch.setattr(download, "_parts", lambda _: [])
+    with pytest.raises(InputError) as error:
+        get(entry(host.url, SHA), tmp_path)
+    assert error.value.where == full and os.strerror(errno.ENOSPC) in str(error.value)
+    assert full.is_symlink()
 
 
 # --- by hand ------------------------------------------------------------------------------------------------
@@ -311,10 +386,17 @@ def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(
     host.socket = context.wrap_socket(host.socket, server_side=True)
     url = host.url.replace("http://", "https://")
     with pytest.raises(requests.exceptions.SSLError):
-        download._get(url, 0, "")
+        download._get(url, 0, "", True)
+    with pytest.raises(InputError, match="certificate is not trusted"):
+        get(entry(url), tmp_path)
     authority.cert_pem.write_to_path(tmp_path / "store.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "store.pem"))
-    assert download._get(url, 0, "").content == DATA
+    assert download._get(url, 0, "", True).content == DATA
+    with running_host() as plain:  # a step from https to http
+        plain.files[PLACE], host.moved[PLACE] = DATA, f"{plain.url}{PLACE}"
+        with pytest.raises(InputError, match="without encryption"):
+            get(entry(url), tmp_path)
+        assert get(entry(url, SHA), tmp_path).read_bytes() == DATA
 
 
 # --- what is not the file -----------------------------------------------------------------------------------

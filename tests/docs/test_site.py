@@ -138,7 +138,7 @@ WHOLE = {"README.md": "# Start\n\n[other](docs/other.md#a-part)\n", "docs/other.
         ({}, None),
         ({"README.md": "# Start\n\n[other](docs/others.md)\n"}, "docs/others.md"),
         ({"README.md": "# Start\n\n[other](docs/other.md#no-part)\n"}, "no-part"),
-        ({"docs/forgotten.md": "# Forgotten\n"}, "forgotten.md: WARNING: document isn't included in any toctree"),
+        ({"docs/forgotten.md": "# Forgotten\n"}, "toc.not_included"),
         ({"README.md": "# Start\n\n![picture](docs/images/none.png)\n"}, "docs/images/none.png"),
     ],
     ids=["whole", "link", "anchor", "contents", "picture"],

@@ -42,6 +42,8 @@ def write_files(folder: Path) -> None:
     annotations = [{"image_id": at % 5, "caption": text} for at, text in enumerate(mixed)]
     coco = {"images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(5)], "annotations": annotations}
     (folder / "coco.json").write_text(json.dumps(coco))
+    made = [{"image_id": at, "caption": captions[5 * at]} for at in range(5)]
+    (folder / "made.json").write_text(json.dumps(made))
     (folder / "wrapped.json").write_text(json.dumps({"captions": captions}))
     (folder / "other.json").write_text(json.dumps({"parts": [{"who": at, "says": "a dog"} for at in range(5)]}))
     with tarfile.open(folder / "shard.tar", "w") as shard:
@@ -117,6 +119,8 @@ CAPTIONS = [
       for name in ("token.txt", "results.csv", "coco.json", "wrapped.json")),
     *(right(f"captions {name} -o new.txt --image-of-caption new.ids", "25 captions of 5 images",
             makes=("new.txt", "new.ids")) for name in ("token.txt", "results.csv", "coco.json")),
+    right("captioning made.json captions.txt", "made.json names", "captions.txt does not"),
+    right("captioning made.json coco.json", "cider"),
     *(right(f"evaluate s.npy --captions {name}", "5 images, 25 captions") for name in ("token.txt", "coco.json")),
     refused("evaluate s.npy --captions coco.json --image-of-caption pairing.txt", "coco.json"),
     refused("captions coco.json -o new.txt", "--image-of-caption"),

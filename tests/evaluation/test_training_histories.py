@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fivesentences.corpus.parquet import write_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import collect_histories, write_table
+from fivesentences.evaluation.tidy import collect_histories
 from fivesentences.storage import write_json
 
 RECORD = {"made_from": {"the device": "cuda x86_64", "the version of torch": "2.15.0"}, "outputs": {}}
@@ -29,7 +30,7 @@ def folders(tmp_path):
 
 
 def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_was_trained(folders, tmp_path):
-    write_table(collect_histories(folders), tmp_path / "out.parquet")
+    write_frame(collect_histories(folders), tmp_path / "out.parquet")
     found = pd.read_parquet(tmp_path / "out.parquet")
     assert found["run"].tolist() == ["b/seed=0", "b/seed=0", "a/seed=0"]
     assert found["epoch"].tolist() == [1, 2, 1] and found["best"].tolist() == [0, 1, 1]

@@ -108,7 +108,7 @@ def test_a_killed_extraction_resumes_from_finished_images(archive, images, tmp_p
     before = finished(out)
     assert printed == "the script runs\n"  # it was killed before its end, and workers did not run it again
     assert 2 <= len(before) < len(images) and not out.exists()
-    half = out.with_name(".features.1.partial.npy")
+    half = out.with_name(f".features.{'0' * 24}.1.partial.npy")
     half.write_bytes(b"of a process that was killed while it put the parts together")
     monkeypatch.setattr(FinishedParts, "remove", lambda self: None)
     with described() as parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -62,7 +63,7 @@ def test_other_captions_and_other_images_of_the_same_captions_are_refused(saved)
         with pytest.raises(InputError, match=sentence):
             saved.read(captions, image_of_caption)
     note = json.loads(saved.note.read_text())
-    del note["image_of_caption_sha256"]
+    del note["image_of_caption_sha256"], note["sha256"]  # as of an earlier version
     saved.note.write_text(json.dumps(note))
     with pytest.raises(InputError, match="other images of these captions"):
         saved.read(CAPTIONS, IMAGE_OF_CAPTION)
@@ -135,3 +136,15 @@ def test_what_cannot_be_made_is_refused_before_anything_is_written(tmp_path, met
     with pytest.raises(InputError, match=sentence):
         write_phi(metric, CAPTIONS, IMAGE_OF_CAPTION, tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def test_two_metrics_written_to_one_file_at_once_leave_one_with_its_note(tmp_path):
+    alone = {name: tmp_path / f"{name}.npy" for name in ("cider", "bleu1")}
+    for name, path in alone.items():
+        write_phi(name, CAPTIONS, IMAGE_OF_CAPTION, path)
+    for _ in range(10):
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda name: write_phi(name, CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "both.npy"), alone))
+        name = read_phi_note(tmp_path / "both.npy")["phi"]
+        np.testing.assert_array_equal(read_phi(tmp_path / "both.npy"), read_phi(alone[name]))
+    assert {path.stem for path in tmp_path.iterdir()} == {"both", *alone}

@@ -136,7 +136,9 @@ def test_an_unfinished_store_of_other_captions_or_a_damaged_one_is_not_used(tmp_
 
 def test_a_store_is_replaced_and_nothing_else_is(tmp_path):
     write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "best", k=2)
+    (tmp_path / "best" / "my_notes.txt").write_text("a user's")
     write_top_k("cider", CAPTIONS[:3], [0, 0, 1], tmp_path / "best", k=1)
+    assert (tmp_path / "best" / "my_notes.txt").read_text() == "a user's"
     best = read_top_k(tmp_path / "best", CAPTIONS[:3])
     assert best.images.shape == (3, 1)
     (tmp_path / "photos").mkdir()

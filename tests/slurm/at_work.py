@@ -70,7 +70,7 @@ class Snakemake:
         return self._printed.read_text(encoding="utf-8", errors="replace")
 
     def submitted(self) -> list[str]:
-        """SLURM's numbers of jobs, in the order of submission; an array has one."""
+        """SLURM's numbers of jobs, in the order of submission."""
         return re.findall(r"SLURM (?:jobid|job ID)\s+(\d+)", self.text)
 
     def wait_for(self, condition: Callable[[], Any], seconds: float = LONGEST) -> Any:

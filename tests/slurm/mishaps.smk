@@ -12,7 +12,8 @@ rule all:
         expand("out/{what}.txt", what=config["what"].split(",")),
 
 
-rule job:
+# Of a rule of the project, so that whatever the profile does with its jobs is done with these.
+rule score_captions:
     output:
         "out/{what}.txt",
     log:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
-CORES, MEMORY = 8, 64_000  # of the node, in name: jobs of the tests ask for more than they use
+GPU, CORES, MEMORY = "a100-sxm4-80gb", 8, 64_000  # of the node, in name: jobs of the tests ask for more than they use
 SECONDS_TO_START = 60
 MUNGE_FOLDERS = (("/run/munge", 0o755), ("/var/log/munge", 0o700), ("/var/lib/munge", 0o711))
 
@@ -60,11 +60,11 @@ MinJobAge=3600
 KillWait=10
 OverTimeLimit=0
 GresTypes=gpu
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} CoresPerSocket={cores} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} CoresPerSocket={cores} RealMemory={memory} Gres=gpu:{gpu}:2
 PartitionName=cpu Nodes={host} Default=YES MaxTime=24:00:00 DefMemPerCPU=500 State=UP
 PartitionName=gpu Nodes={host} MaxTime=24:00:00 DefMemPerCPU=500 State=UP
 """
-DEVICES = "NodeName={host} Name=gpu File=/dev/null,/dev/zero\n"
+DEVICES = "NodeName={host} Name=gpu Type={gpu} File=/dev/null,/dev/zero\n"
 GROUPS = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
@@ -96,7 +96,7 @@ def start(folder: Path) -> None:
         (folder / part).mkdir(parents=True)
     host = socket.gethostname().partition(".")[0]
     ports = dict(zip(("controller_port", "node_port"), _free_ports(2), strict=True))
-    settings = {"host": host, "folder": folder, "cores": CORES, "memory": MEMORY, **ports}
+    settings = {"host": host, "folder": folder, "cores": CORES, "memory": MEMORY, "gpu": GPU, **ports}
     for name, text in (("slurm", CONFIGURATION), ("gres", DEVICES), ("cgroup", GROUPS)):
         (folder / f"{name}.conf").write_text(text.format(**settings))
     try:

@@ -14,9 +14,9 @@ from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec
+from fivesentences.storage import RECORD
 from fivesentences.study.runs import RunSpec
 from fivesentences.training import train_run
-from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.loop import Training
 from fivesentences.training.run import OUTPUTS
 from kill import Starter, killed_after

@@ -24,10 +24,11 @@ from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.semantics import write_phi
+from fivesentences.storage import RECORD
 from fivesentences.training import Run, code, fingerprint, load_trained, read_run, train_run, train_runs
 from fivesentences.training import run as run_module
 from fivesentences.training.checkpoint import FORMAT
-from fivesentences.training.fingerprint import RECORD, SETTINGS
+from fivesentences.training.fingerprint import SETTINGS
 from fivesentences.training.jobs import Task
 from fivesentences.training.loop import Training
 from fivesentences.training.run import OUTPUTS

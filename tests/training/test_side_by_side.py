@@ -14,8 +14,8 @@ import pytest
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputErrors
+from fivesentences.storage import RECORD
 from fivesentences.training import Run, train_runs
-from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.jobs import Task
 from fivesentences.training.side_by_side import side_by_side
 from kill import Program, killed

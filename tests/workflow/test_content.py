@@ -20,12 +20,17 @@ TARGETS = ("features", "results/semantics/mine/test/cider.npy", "results/trainin
 OF_CAPTIONS = {"load_corpus", "prepare_cider", "score_captions", "train"}
 OF_FEATURES = {"extract_features", "train"}
 OF_IMAGES = {"list_images"} | OF_CAPTIONS | OF_FEATURES
+_KEPT = yaml.safe_load((PROJECT / "profiles/default/config.yaml").read_text())
+PROFILE = (
+    *("--rerun-triggers", *_KEPT["rerun-triggers"]),
+    *("--max-checksum-file-size", _KEPT["max-checksum-file-size"]),
+)
 Edit = Callable[[Path], object]
 
 
 def snakemake(folder: Path, *arguments: object) -> set[str]:
     """The rules that the copy of the workflow in a folder runs, with the copy of the package beside it."""
-    command = ("snakemake", *TARGETS, *arguments, "--configfile", "mine.yaml", "--workflow-profile", "none")
+    command = ("snakemake", *TARGETS, *arguments, "--configfile", "mine.yaml", "--workflow-profile", "none", *PROFILE)
     return set(jobs(said(folder, *command, PYTHONPATH=str(folder / "src")))) - {"features"}
 
 

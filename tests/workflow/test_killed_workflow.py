@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,8 @@ def test_a_killed_workflow_goes_on_after_unlocking_and_leaves_no_temporary_file(
         assert first.poll() is None and time.monotonic() < until, work.said()
         time.sleep(0.01)
     kill(first, alone=False)
-    left = work.folder / f"results/corpus/.scenes.{first.pid}.partial.parquet"
+    unique = f"{'0' * 16}{zlib.crc32(platform.node().encode()):08x}.{first.pid}"
+    left = work.folder / f"results/corpus/.scenes.{unique}.partial.parquet"
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_bytes(b"half")
     for arguments, code in (((CORPUS,), 1), (("--unlock",), 0), ((CORPUS,), 0)):

@@ -50,3 +50,30 @@ def test_edited_and_removed_photographs_are_read_again_and_touched_or_recopied_o
 
     (images / "4.png").unlink()
     assert to_do() == {"list_images", "extract_features"}
+
+
+@pytest.mark.workflow
+def test_a_mapping_of_the_command_line_is_merged_and_a_wrong_one_is_named_with_config(folder: Path) -> None:
+    def asked(entry: str, code: int = 0) -> str:
+        return snakemake(folder, "mine.yaml", "runs", "-n", "--config", entry, code=code)
+
+    assert jobs(asked("training={epochs: 5, runs_per_job: 1}"))["train"] > jobs(asked("seeds=[0, 1]"))["train"]
+    assert "--config training={epochs: many}: training.epochs is 'many'" in asked("training={epochs: many}", code=1)
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [("of {dataset}", ()), ("{year}", ()), ("$(touch pwned)", ("--profile", PROJECT / "profiles/slurm"))],
+)
+def test_a_folder_whose_name_snakemake_or_a_shell_would_change_is_refused_before_planning(
+    folder: Path, name: str, profile: tuple[object, ...]
+) -> None:
+    (folder / "images").rename(folder / name)
+    scale = yaml.safe_load((folder / "mine.yaml").read_text())
+    scale["datasets"]["my_images"]["photographs"] = name
+    (folder / "mine.yaml").write_text(yaml.safe_dump(scale))
+    about = {"FIVESENTENCES_CLUSTER": str(PROJECT / "profiles/slurm/cluster.yaml")}
+    output = snakemake(folder, "mine.yaml", "features", "-n", *profile, code=1, **about)
+    assert f"{name}: it" in output and "Building DAG" not in output
+    assert {path.name for path in folder.iterdir()} <= {name, "mine.yaml", "captions.csv", ".snakemake"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
+from fivesentences.plan.cluster import GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
@@ -71,15 +72,8 @@ def test_every_rule_says_what_it_does_and_needs_and_leaves_retries_to_the_profil
 
 
 def test_rules_that_the_profile_names_exist_and_are_submitted(rules) -> None:
-    assert set(ARRAY_RULES) | set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
+    assert set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
     assert {name for name, text in rules.items() if "gpu=" in text} == set(GPU_RULES)
-    # SLURM's signal reaches the steps of a job, which a task of an array does not have.
-    assert not set(ARRAY_RULES) & set(RESUMED_RULES)
-    for name in ARRAY_RULES:  # tasks of an array get what the first of them asks for
-        asked = re.search(r"resources:\n(.*?)\n    \w", rules[name], re.DOTALL)
-        assert asked is not None
-        own_to_a_job = re.sub(r"SCALE\.\w+\.\w+|lambda wildcards(, attempt)?", "", asked[1])
-        assert "wildcards" not in own_to_a_job and "PLAN" not in own_to_a_job and "SCALE" not in own_to_a_job, name
 
 
 def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None:
@@ -89,20 +83,66 @@ def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None
     assert known["cpu"].max_gpu == 0 and known["cpu"].max_runtime == 24 * 60 and known["gpu"].max_gpu == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "key", "value"),
+    [
+        ("max_runtime: 1-00:00:00", "max_runtime", 1440),
+        ("max_runtime: 24:00:00", "max_runtime", 1440),
+        ("max_runtime: 30:00", "max_runtime", 30),
+        ("max_runtime: 08:30:00", "max_runtime", 510),
+        ("max_runtime: 2-12", "max_runtime", 3600),
+        ("max_runtime: infinite", "max_runtime", math.inf),
+        ("max_runtime: 90m", "max_runtime", 90),
+        ("max_runtime: null", "max_runtime", math.inf),
+        ("max_mem_mb: 64000+", "max_mem_mb", 64000),
+        ("max_mem_mb: 64G", "max_mem_mb", 65536),
+        ("max_mem_mb: null", "max_mem_mb", math.inf),
+        ("max_threads: 64+", "max_threads", 64),
+        ("available_gpu_models: gpu:a100-sxm4-80gb:4(S:0-1)", "available_gpu_models", ["a100-sxm4-80gb"]),
+        (
+            "available_gpu_models: [gpu:h100:2, v100, 'gpu:7g.40gb:1(S:0)']",
+            *("available_gpu_models", ["h100", "v100", "7g.40gb"]),
+        ),
+        ("available_gpu_models: gpu:4", "available_gpu_models", None),
+        ("available_gpu_models: (null)", "available_gpu_models", None),
+    ],
+)
+def test_what_sinfo_prints_reaches_the_executor(tmp_path: Path, written: str, key: str, value: Any) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"partitions:\n  cpu*:\n    {written}\n")
+    (partition,) = read_partition_file(Path(slurm_settings(path).file))
+    assert partition.name == "cpu" and getattr(partition.limits, key) == value
+
+
+def test_a_gpu_with_a_dash_is_chosen_by_its_partition(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    kinds = {"new": "gpu:a100-80gb:4(S:0-1)", "old": "gpu:v100:2", "any": "gpu:2"}
+    partitions = {name: {"max_gpu": 2, "available_gpu_models": text} for name, text in kinds.items()}
+    path.write_text(yaml.safe_dump({"gpu_model": "a100-80gb", "partitions": partitions}))
+    its = slurm_settings(path)
+    offered = {one.name for one in read_partition_file(Path(its.file)) if one.limits.max_gpu}
+    assert offered == {"new"} and not any("gpu_model" in asked for asked in its.set_resources.values())
+
+
 def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None:
     plain = profile(write())
-    assert plain["jobs"] == "unlimited" and set(plain["slurm-array-jobs"].split(",")) == set(ARRAY_RULES)
+    assert plain["jobs"] == "unlimited" and "slurm-array-jobs" not in plain
     assert sorted(plain["default-resources"]) == ["mem_mb=1000", "runtime=10"]
     assert plain["set-resources"] == ["train:slurm_extra='--signal=TERM@120'"]
-    told = {"account": "lab", "gpu_model": "a100", "sbatch": "--constraint=ib", "seconds_to_save": 60, "jobs": 40}
+    told = {
+        "account": "lab",
+        "gpu_model": "a100",
+        "sbatch": "--constraint=ib --exclude=n17",
+        "seconds_to_save": 60,
+        "jobs": 40,
+    }
     changes = {"train": {"mem_mb": 16000, "runtime": "36h", "partition": "gpu", "cpus": 8}}
     full = profile(write(**told, rules=changes))
-    # The executor forgets jobs of an array that it may not submit at once: a limit excludes arrays.
-    assert full["jobs"] == "40" and "slurm-array-jobs" not in full
-    assert {"slurm_account='lab'", "slurm_extra='--constraint=ib'"} <= set(full["default-resources"])
+    assert full["jobs"] == "40"
+    assert {"slurm_account='lab'", "slurm_extra='--exclude=n17'", "constraint='ib'"} <= set(full["default-resources"])
     assert {one for one in full["set-resources"] if one.startswith("train:")} == {
         "train:gpu_model='a100'",
-        "train:slurm_extra='--signal=TERM@60 --constraint=ib'",
+        "train:slurm_extra='--signal=TERM@60 --exclude=n17'",
         "train:mem_mb=16000 * attempt",
         "train:runtime='36h'",
         "train:slurm_partition='gpu'",
@@ -125,12 +165,15 @@ def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered
     ("content", "sentence"),
     [
         ({"partitions": {}}, "partitions is {}"),
-        ({"partitions": {"cpu": {"max_runtime": "1-00"}}}, "partitions.cpu.max_runtime is '1-00'"),
+        ({"partitions": {"cpu": {"max_runtime": "1-"}}}, "partitions.cpu.max_runtime is '1-'"),
+        ({"rules": {"train": {"runtime": "infinite"}}}, "rules.train.runtime is 'infinite'"),
+        ({"partitions": {"gpu": {"max_gpu": 2}}, "gpu_model": "a100-80gb"}, "available_gpu_models: [a100-80gb]"),
         ({"partitions": {"cpu": {"max_mem": 3}}}, "Did you mean 'max_mem_mb'?"),
         ({"account": "lab; rm -rf"}, "account is 'lab; rm -rf'"),
         ({"gpu_model": "a100", "partitions": {"cpu": {}}}, "gpu_model is 'a100', but no partition with max_gpu"),
-        ({"sbatch": "--comment=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
-        ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60, which seconds_to_save sets"),
+        ({"sbatch": "--exclude=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
+        ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60"),
+        ({"sbatch": "--exclude=n17 --mem=4G"}, "sbatch has --mem=4G"),
         ({"rules": {"trian": {}}}, "rules.trian is not a rule whose jobs are submitted; did you mean 'train'?"),
         ({"rules": {"train": {"partition": "big"}}}, "rules.train.partition is 'big', which is not among partitions"),
     ],

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
-from snakemake.jobs import Job
+from snakemake.utils import update_config
 
-from fivesentences.config.files import nearby
+from fivesentences.config.files import base_of, check_in_shell, nearby
 from fivesentences.config.metrics import METRICS
 from fivesentences.corpus.catalogue import precomp_folder
-from fivesentences.documents import read_yaml
+from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import remove_leftovers
@@ -28,12 +28,24 @@ if not FILES:
     raise WorkflowError("no scale: name its file with --configfile, or with `configfile:` where this is a module.")
 CONFIG = FILES[-1]
 
+GIVEN = list(workflow.config_settings.config_args or [])  # key=value of --config
+
 try:
     # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
-    for file in FILES:
-        read_yaml(file)
-    PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
+    base = base_of({file: read_yaml(file) for file in FILES})
+    content = dict(config) | ({} if base is None else {"extends": base})
+    for key, _, value in (entry.partition("=") for entry in GIVEN):
+        if isinstance(config.get(key), dict | list) or value == "null":  # of which Snakemake leaves every part a text
+            update_config(content, {key: parse_yaml(value, f"--config {key}")})
+    where = f"{CONFIG} with --config {' '.join(GIVEN)}" if GIVEN else None
+    PLAN = plan_of(scale_of(content, CONFIG, where), CONFIG.parent)
     PLAN.check()
+    written = [workflow.main_snakefile, *GIVEN]  # into commands of jobs; on a cluster every path is
+    # Only the profile of SLURM sets it. Which executor there will be is not known yet, and later it would be left waiting.
+    on_cluster = any("slurm_extra" in asked for asked in workflow.resource_settings.overwrite_resources.values())
+    if on_cluster:
+        written += [*FILES, Path.cwd(), *(file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale))]
+    check_in_shell(written, twice=on_cluster)
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
@@ -79,8 +91,7 @@ def subspace_job_of(wildcards):
     return f"{wildcards.documents}/{wildcards.job}"
 
 
-# Snakemake goes by times where content decides here. After a job it deletes outputs that are older than an input, be it
-# `ancient`; and it runs a job again whose script was written since, as by a `git switch` and back.
+# After a job Snakemake deletes outputs that are older than an input, be it `ancient`: a file of a user may be dated ahead.
 
 
 async def check_output_mtime(dag, job, output, check=DAG.check_output_mtime):
@@ -88,14 +99,7 @@ async def check_output_mtime(dag, job, output, check=DAG.check_output_mtime):
     await check(dag, SimpleNamespace(input=inputs, rule=job.rule), output)
 
 
-async def outputs_older_than_script(job, older=Job.outputs_older_than_script_or_notebook):
-    if "code" not in job.rule.params.keys():  # a rule of a project that uses this one as a module
-        async for file in older(job):
-            yield file
-
-
 DAG.check_output_mtime = check_output_mtime
-Job.outputs_older_than_script_or_notebook = outputs_older_than_script
 
 
 def code_of(rule):

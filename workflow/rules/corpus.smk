@@ -19,8 +19,8 @@ rule download:
     params:
         dataset=lambda wildcards: PLAN.datasets.downloads[wildcards.file][0],
         name=lambda wildcards: PLAN.datasets.downloads[wildcards.file][1],
-        catalogue=str(PLAN.catalogue_file),
-        mirror=MIRROR,
+        catalogue=lambda wildcards: str(PLAN.catalogue_file),
+        mirror=lambda wildcards: MIRROR,
     message:
         "Download {wildcards.file}, or take it from the mirror, and check it"
     script:

@@ -14,7 +14,7 @@ rule fetch_parser:
         mem_mb=1000,
         runtime="2h",
     params:
-        mirror=MIRROR,
+        mirror=lambda wildcards: MIRROR,
     message:
         "Fetch the Java classes of SPICE's parser: from the mirror, this user's cache, or a download of 385 MB"
     script:
@@ -36,7 +36,7 @@ rule parse_captions:
         mem_mb=4000,
         runtime="12h",
     params:
-        mirror=MIRROR,
+        mirror=lambda wildcards: MIRROR,
         language="en",  # files from before Java had one are parsed again
     message:
         "Parse the captions of {wildcards.dataset}/{wildcards.split} with SPICE's own parser"
@@ -53,7 +53,7 @@ use rule parse_captions as parse_training_captions with:
         "logs/benchmarks/semantics/{dataset}/parsed/train,{captions}.tsv"
     params:
         part=part_of_training,
-        mirror=MIRROR,
+        mirror=lambda wildcards: MIRROR,
         language="en",
     message:
         "Parse the training captions of {wildcards.dataset} ({wildcards.captions}) with SPICE's own parser"

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.tidy import collect_histories, write_table
+from fivesentences.corpus.parquet import write_frame
+from fivesentences.evaluation.tidy import collect_histories
 
 with log_to(snakemake.log[0]):
     folders = {run: Path(folder) for run, folder in snakemake.params.folders.items()}
-    write_table(collect_histories(folders), Path(snakemake.output.histories))
+    write_frame(collect_histories(folders), Path(snakemake.output.histories))

@@ -70,10 +70,11 @@ def captioning(
     name, _, tokenisation = metric.partition("-")
     found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
     alike = None if tokenisation == "characters" else one_word_each([*made, *texts])
-    row, notes = (
-        [metric, f"{len(made):,}", f"{found.corpus:.4f}"],
-        [*notes_on_blanks(made, groups), *filter(None, [alike, left])],
-    )
+    notes = [*notes_on_blanks(made, groups), *filter(None, [alike, left])]
+    if ours.is_named != theirs.is_named:
+        named, silent = (candidates, references) if ours.is_named else (references, candidates)
+        notes.append(f"{named} names its images and {silent} does not: both are taken to be in one order.")
+    row = [metric, f"{len(made):,}", f"{found.corpus:.4f}"]
     sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
     tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
     content = {"metric": metric, "candidates": len(made), "value": found.corpus, "notes": notes}

@@ -26,7 +26,7 @@ from fivesentences.semantics.caption_file import equal_pairing, own_pairing, rea
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples, parse_name
 from fivesentences.semantics.tokenisation import one_word_each
-from fivesentences.semantics.top_k import check_store
+from fivesentences.semantics.top_k import FILES, check_store
 from fivesentences.storage import check_outputs
 
 
@@ -83,10 +83,7 @@ def phi(
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
     else:
-        check_outputs({"the note in --out": out / "note.json"}, reads)
-        for path in reads:
-            if path is not None and path.resolve().is_relative_to(out.resolve()):
-                raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
+        check_outputs({f"the {name} in --out": out / name for name in FILES}, reads)
         check_store(name, out, top_k)
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
@@ -111,7 +108,7 @@ def phi(
         note, kind = read_phi_note(out), "float32"
         matrix = read_npy(out)
         blank = {"captions": ~matrix.any(axis=1), "images": ~matrix.any(axis=0)}
-        zeros = [f"{of.sum():,} {side}" for side, of in blank.items() if of.any()]
+        zeros = [f"{side} {of.sum():,}" for side, of in blank.items() if of.any()]
     else:
         write_top_k(name, texts, pairing, out, top_k, made_of)
         note, zeros = read_top_k(out).note, []
@@ -120,7 +117,7 @@ def phi(
     seconds = time.monotonic() - started
     print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
     if zeros:
-        print(f"{' and '.join(zeros)} are 0 against all others: they are blank, or share no word with any.")
+        print(f"0 against all others, because they are blank or share no word with any: {', '.join(zeros)}.")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:

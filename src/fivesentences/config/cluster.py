@@ -2,33 +2,94 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fivesentences.config.types import Count, Strict
 
 _TIME = r"^[0-9]+[mhd]$"  # such as 90m, 48h or 7d
 _WORD = r"^[A-Za-z0-9][A-Za-z0-9_.@:+-]*$"
-_GPU = r"^[A-Za-z0-9_.]+$"  # as the executor of Snakemake has it
-Megabytes = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
-Time = Annotated[str, Field(pattern=_TIME)]
+_SET_BY_OTHERS = {  # the executor refuses them, but for the signal
+    *(
+        "--signal",
+        "--account",
+        "--partition",
+        "--qos",
+        "--time",
+        "--mem",
+        "--mem-per-cpu",
+        "--ntasks",
+        "--cpus-per-task",
+    ),
+    *("--cpus-per-gpu", "--ntasks-per-gpu", "--nodes", "--clusters", "--gres", "--gpus", "--job-name", "--output"),
+    *("--error", "--parsable", "--export", "--comment", "--workdir"),
+}
+_GPU = r"^[A-Za-z0-9_.-]+$"
+_SLURM_TIME = re.compile(r"(?:(\d+)-(\d+)(?::(\d+))?(?::(\d+))?|(?:(\d+):)?(\d+):(\d+))")
+_MEGABYTES = {"": 1, "M": 1, "G": 1024, "T": 1024**2}
+
+
+# What sinfo prints may be copied into the file.
+
+
+def _time(given: Any) -> Any:
+    """Turn ``1-00:00:00`` and ``30:00`` (minutes and seconds) into minutes; anything else stays."""
+    if not isinstance(given, str) or not (found := _SLURM_TIME.fullmatch(given.strip())):
+        return given
+    days, of_day, minutes, seconds, hours, or_minutes, or_seconds = (int(part or 0) for part in found.groups())
+    whole = ((days * 24 + of_day + hours) * 60 + minutes + or_minutes) * 60 + seconds + or_seconds
+    return f"{max(whole // 60, 1)}m"
+
+
+def _limit(given: Any) -> Any:
+    """Turn ``infinite`` and ``n/a`` into None."""
+    return None if str(given).strip().lower() in ("infinite", "unlimited", "n/a", "(null)") else given
+
+
+def _at_least(given: Any) -> Any:
+    """Turn ``64000+``, ``64G`` and ``64`` into a number, of memory in MB."""
+    found = re.fullmatch(r"(\d+)\s*([MGT]?)B?\+?", given.strip(), re.IGNORECASE) if isinstance(given, str) else None
+    return int(found[1]) * _MEGABYTES[found[2].upper()] if found else given
+
+
+def _kinds(given: Any) -> Any:
+    """Return the kinds in ``gpu:a100:4(S:0-1),gpu:2``, or a list of such texts and of names; None without a name."""
+    entries = given if isinstance(given, list) else [given]
+    if not all(isinstance(entry, str) for entry in entries):
+        return given
+    parts = [part.strip() for part in re.sub(r"\([^)]*\)", "", ",".join(entries)).split(",")]
+    found = [(re.fullmatch(r"gpu(?::(.*?))??(?::\d+)?", part), part) for part in parts]
+    return list(dict.fromkeys(kind for one, part in found if (kind := one[1] if one else part))) or None
+
+
+def _kind(given: Any) -> Any:
+    """Return the kind in ``gpu:a100:4``; anything else stays."""
+    kinds = _kinds(given)
+    return kinds[0] if kinds and len(kinds) == 1 else given
+
+
+Megabytes = Annotated[int, Field(strict=True, ge=1, le=100_000_000), BeforeValidator(_at_least)]
+Processors = Annotated[Count, BeforeValidator(_at_least)]
+Time = Annotated[str, Field(pattern=_TIME), BeforeValidator(_time)]
 Word = Annotated[str, Field(pattern=_WORD)]
-Gpu = Annotated[str, Field(pattern=_GPU)]
+PartitionName = Annotated[Word, BeforeValidator(lambda given: given.rstrip("*") if isinstance(given, str) else given)]
+Gpu = Annotated[str, Field(pattern=_GPU), BeforeValidator(_kind)]
 
 
 class Partition(Strict):
     """Limits of a partition; what is left out is without limit. The keys are those of Snakemake's SLURM executor."""
 
-    max_runtime: Time | None = None
-    """The longest job, such as 48h."""
+    max_runtime: Annotated[Time | None, BeforeValidator(_limit)] = None
+    """The longest job, such as 48h or 2-00:00:00."""
     max_mem_mb: Megabytes | None = None
     """MB of memory of a node."""
-    max_threads: Count | None = None
+    max_threads: Processors | None = None
     """Processors of a node."""
     max_gpu: Annotated[int, Field(strict=True, ge=0, le=64)] = 0
     """GPUs of a node."""
-    available_gpu_models: list[Gpu] | None = None
+    available_gpu_models: Annotated[list[Gpu] | None, BeforeValidator(_kinds), BeforeValidator(_limit)] = None
     """Their kinds, such as [a100, h100]."""
 
 
@@ -39,16 +100,16 @@ class RuleChanges(Strict):
     """MB of the first attempt; each retry asks for as much more."""
     runtime: Time | None = None
     """Such as 24h."""
-    partition: Word | None = None
+    partition: PartitionName | None = None
     """Instead of the one that fits best."""
-    cpus: Count | None = None
+    cpus: Processors | None = None
     """Processors."""
 
 
 class Cluster(Strict):
     """A SLURM cluster and what it wants to be told with every job."""
 
-    partitions: dict[Word, Partition] = Field(min_length=1)
+    partitions: dict[PartitionName, Partition] = Field(min_length=1)
     """By name; a job goes to the one that it fits best."""
     account: Word | None = None
     """Charged for jobs; null: your default account, or none."""
@@ -61,8 +122,7 @@ class Cluster(Strict):
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
     """How often a failed job is submitted again, each time with more memory."""
     jobs: Count | None = None
-    """At most so many jobs at a time, one by one; null: as many as SLURM lets you submit, and short ones of a kind as a
-    job array."""
+    """At most so many jobs at a time; null: as many as SLURM lets you submit."""
     status: Literal["squeue", "sacct"] = "squeue"
     """What is asked how jobs are; sacct only where squeue forgets finished jobs at once (MinJobAge)."""
     seconds_between_status_checks: Count = 10
@@ -72,9 +132,29 @@ class Cluster(Strict):
     rules: dict[str, RuleChanges] = Field(default_factory=dict)
     """What jobs of a rule ask for, by its name, instead of what the rule says."""
 
+    @property
+    def constraint(self) -> str | None:
+        """The value of --constraint in ``sbatch``, which the executor takes by itself alone."""
+        return next((word[13:] for word in (self.sbatch or "").split() if word.startswith("--constraint=")), None)
+
+    @property
+    def options(self) -> str:
+        """``sbatch`` without it."""
+        return " ".join(word for word in (self.sbatch or "").split() if not word.startswith("--constraint="))
+
+    @property
+    def gpu_by_partition(self) -> bool:
+        """Whether the partition alone decides the kind of GPU: the executor (2.8) passes sbatch no name with a dash."""
+        return "-" in (self.gpu_model or "")
+
     @model_validator(mode="after")
     def _partition_of_gpu(self) -> Cluster:
         offering = [one for one in self.partitions.values() if one.max_gpu]
+        if self.gpu_by_partition and all(one.available_gpu_models != [self.gpu_model] for one in offering):
+            raise ValueError(
+                f"gpu_model is '{self.gpu_model}', and a name with a dash cannot be passed to sbatch; "
+                f"add a partition with max_gpu and this kind alone (available_gpu_models: [{self.gpu_model}])"
+            )
         if self.gpu_model is not None and not any(
             one.available_gpu_models is None or self.gpu_model in one.available_gpu_models for one in offering
         ):
@@ -92,9 +172,9 @@ class Cluster(Strict):
     @model_validator(mode="after")
     def _options_of_sbatch(self) -> Cluster:
         words = (self.sbatch or "").split()
-        taken = [word for word in words if word.startswith("--signal")]
-        if taken:
-            raise ValueError(f"sbatch has {taken[0]}, which seconds_to_save sets; leave it out")
+        for word in words:
+            if word.partition("=")[0] in _SET_BY_OTHERS:
+                raise ValueError(f"sbatch has {word}, which other keys of this file or rules set; leave it out")
         strange = [sign for sign in "\"'`$;&|<>\n\\" if sign in (self.sbatch or "")]
         if strange:
             raise ValueError(f"sbatch has the sign {strange[0]!r}, which a shell would interpret; leave it out")

@@ -6,13 +6,20 @@ that commands find them in any folder.
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from fivesentences.errors import InputError, did_you_mean
 
 CATALOGUE = "datasets.yaml"
 _SHIPPED = Path(__file__).parent / "shipped"
 _CHECKOUT = Path(__file__).resolve().parents[3] / "config"
+_BESIDE = ("studies", "claims", "published", CATALOGUE)  # what is looked for beside a scale
+_WILDCARD = re.compile(r"\{\s*[.\w]+\s*(,.*)?\}", re.DOTALL)  # as Snakemake has it, which knows no escape
 
 
 def project_folder() -> Path:
@@ -52,6 +59,66 @@ def claims_files(beside: Path) -> dict[str, Path]:
         for file in sorted((folder / "claims").glob("*.yaml")):
             found.setdefault(file.stem, file)
     return dict(sorted(found.items()))
+
+
+def check_inputs(paths: Iterable[Path | str]) -> None:
+    """Check paths that Snakemake is given as inputs of rules.
+
+    Raises:
+        InputError: If a path has a word in braces, which Snakemake would replace by a wildcard's value.
+    """
+    for path in paths:
+        if found := _WILDCARD.search(str(path)):
+            what = f"its name has {found[0]!r}, which Snakemake takes for a wildcard"
+            raise InputError(what, where=str(path), cure="rename it, or name a link to it without these braces")
+
+
+def check_in_shell(texts: Iterable[Path | str], twice: bool) -> None:
+    """Check texts that Snakemake writes into commands for a shell, within quotes as Python's ``repr`` sets them.
+
+    Args:
+        texts: Paths, and entries of ``--config``.
+        twice: Whether a second shell reads the command within double quotes, as the one that calls sbatch.
+
+    Raises:
+        InputError: If a shell would run a part of a text, or change it.
+    """
+    for text in map(str, texts):
+        quoted = text if re.match("['\"].+['\"]", text) else repr(text)
+        try:
+            kept = shlex.split(quoted) == [text] and not (re.search("[$`]", text) and (twice or quoted[0] == '"'))
+        except ValueError:  # a quote without its partner
+            kept = False
+        if not kept:
+            what = "it has signs that a shell would run or change on the way to a job"
+            raise InputError(
+                what, where=text, cure="use a link, or other words, without $, `, \\, quotes and line breaks"
+            )
+
+
+def base_of(contents: Mapping[Path, Any]) -> str | None:
+    """Return the file that a scale of several files extends, relative to the folder of the last one.
+
+    Args:
+        contents: Content of each file. What a file extends is relative to its own folder.
+
+    Raises:
+        InputError: If two files extend others, or one lies beside studies or tables that would not be found there.
+    """
+    *before, last = contents
+    extending = [file for file, content in contents.items() if isinstance(content, dict) and "extends" in content]
+    if len(extending) > 1:
+        what = f"it extends another file, and so does {extending[0]}; only one of several --configfile may"
+        raise InputError(what, where=extending[1], cure="let it extend that one, and name it alone")
+    known = {folder.resolve() for folder in _folders(last.parent)}
+    for file in before:
+        found = [name for name in _BESIDE if (file.parent / name).exists()]
+        if found and file.parent.resolve() not in known:
+            what = f"{found[0]} beside it would not be read, since it is not the last --configfile"
+            raise InputError(what, where=file, cure=f"move {last.name} into its folder")
+    if not extending or not isinstance(base := contents[extending[0]]["extends"], str):
+        return None
+    return os.path.relpath(extending[0].parent / base, last.parent)
 
 
 def study_file(study: str, beside: Path, scale: str) -> Path:

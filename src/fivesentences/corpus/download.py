@@ -17,6 +17,9 @@ import shutil
 import ssl
 import sys
 import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,8 +29,8 @@ from requests.adapters import HTTPAdapter
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
 from fivesentences.documents import check_file, read_bytes
-from fivesentences.errors import InputError, InputErrors
-from fivesentences.storage import inside, md5_of, replacing, sha256_of, write_lines
+from fivesentences.errors import InputError, InputErrors, reason_of
+from fivesentences.storage import alone, inside, md5_of, replacing, sha256_of, write_lines
 
 CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
 ATTEMPTS = 4
@@ -46,6 +49,13 @@ _OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a
            (b"<!--", "a web page"), (b"<?xml", "XML"), (b"<error", "XML"), (b"<", "markup"),
            (b"version https://git-lfs", "a pointer of git-lfs"), (b'{"error', "an error"), (b'{"message', "an error"),
            (b'{"detail', "an error"), (b'{"status', "an error"), (b'{"code', "an error"), (b"{", "JSON"))  # fmt: skip
+# What is no interruption: asking again would bring the same answer.
+_NO_HOST = {
+    "SSLError": "its certificate is not trusted",
+    "ProxyError": "the proxy (HTTPS_PROXY) does not answer",
+    "Failed to resolve": "the name of the host is not known",
+    "Connection refused": "the host refuses the connection",
+}
 INTERRUPTED = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 
 
@@ -98,14 +108,18 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
-        failed = list[InputError]()
-        for url in (item.url, *item.more_urls):
-            try:
-                _download(item, url, target)
+        with alone(target.with_name(f".{target.name}.lock"), f"{target} is being fetched by another process; waiting"):
+            if target.exists():  # the other process has fetched it
+                _check_present(item, target, mirror)
                 return target
-            except InputError as error:
-                failed.append(error)
-        raise failed[0] if len(failed) == 1 else InputErrors(failed)
+            failed = list[InputError]()
+            for url in (item.url, *item.more_urls):
+                try:
+                    _download(item, url, target)
+                    return target
+                except InputError as error:
+                    failed.append(error)
+            raise failed[0] if len(failed) == 1 else InputErrors(failed)
     return target
 
 
@@ -217,7 +231,7 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, list
 
 
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
-    part = receive(url, target, item.size)
+    part = receive(url, target, item.size, known=item.sha256 is not None)
     try:
         if (actual := sha256_of(part)) != item.sha256:
             cure = "nothing was kept; open the address in a browser (a network may ask for a login), and run again"
@@ -235,26 +249,35 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
     part.replace(target)
 
 
-def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT_THE_URL) -> Path:
+def receive(
+    url: str, target: Path, size: int | None = None, cure: str = CORRECT_THE_URL, *, known: bool = True
+) -> Path:
     """Download ``url`` to a part file beside ``target``, resuming where an earlier, interrupted call stopped.
 
     Args:
         url: Address of the file.
         target: The future name of the file; the caller checks the part file and renames or removes it.
-        size: Expected length for the progress bar, if the host does not state it.
+        size: Length of the file, if it is known; what is longer is refused.
         cure: Advice for a person if the host refuses.
+        known: Whether the caller compares a checksum. Without one nothing is resumed that the host does not name by
+            a strong validator, and no step from https to http is taken.
 
     Returns:
         Path of the part file, which has the length that the host states.
 
     Raises:
-        InputError: If the host refuses, cannot be reached, or breaks off every attempt.
+        InputError: If the host refuses, cannot be reached, has another length, or breaks off every attempt; or if the
+            disk is full.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _receive(url, target, size, cure)
+            return _receive(url, target, size, cure, known)
         except INTERRUPTED as error:
+            if reason := next(
+                (said for sign, said in _NO_HOST.items() if sign in f"{type(error).__name__} {error}"), ""
+            ):
+                raise InputError(f"{url}: {reason} ({_innermost(error)}).") from None
             if attempt == ATTEMPTS:
                 arrived, reason = sum(found.stat().st_size for found in _parts(target)), type(error).__name__
                 what = f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
@@ -272,26 +295,34 @@ def _parts(target: Path) -> list[Path]:
     return sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
 
 
-def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
+def _innermost(error: BaseException) -> str:
+    """Return what the exception says that others were raised for."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return reason_of(error)
+
+
+def _receive(url: str, target: Path, size: int | None, cure: str, known: bool) -> Path:
     """Bring the part file to its full length, resuming where an earlier call stopped if the host allows it.
 
-    The name of the part file contains a tag of the host's version of the file (ETag or date, and length), so that bytes
-    of two versions are never joined.
+    The name of the part file contains a tag of the host's version of the file (its validator, and length), so that
+    bytes of two versions are never joined; a weak validator is enough only where the caller compares a checksum.
     """
     for part in _parts(target):
         done = part.stat().st_size
-        with _get(url, done, cure) as response:
+        with _get(url, done, cure, known) as response:
             total = _total(response)
-            if response.status_code == 416 and total == done:
+            resumable = known or _is_strong(response)
+            if resumable and response.status_code == 416 and total == done:
                 return part  # it was complete; the process was killed before renaming it
             begins = response.headers.get("Content-Range", "").replace(" ", "").startswith(f"bytes{done}-")
-            if response.status_code == 206 and part == _part_path(target, response) and begins:
-                _append(response, part, done, total or size)
+            if resumable and response.status_code == 206 and part == _part_path(target, response) and begins:
+                _append(response, part, done, total, size)
                 return part
         part.unlink()
-    with _get(url, 0, cure) as response:
+    with _get(url, 0, cure, known) as response:
         part = _part_path(target, response)
-        _append(response, part, 0, _total(response) or size)
+        _append(response, part, 0, _total(response), size)
     return part
 
 
@@ -302,13 +333,18 @@ class _TrustsTheSystem(HTTPAdapter):
         super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
 
 
-def _get(url: str, start: int, cure: str) -> requests.Response:
+def _get(url: str, start: int, cure: str, known: bool) -> requests.Response:
     # Uncompressed, so that lengths and offsets are those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
     headers |= {"Range": f"bytes={start}-"} if start else {}
     session = requests.Session()
     session.mount("https://", _TrustsTheSystem())
     response = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    steps = [one.url for one in (*response.history, response)]
+    if not known and any(a.startswith("https:") and b.startswith("http:") for a, b in pairwise(steps)):
+        response.close()
+        what = f"{url}: the host sends on to {steps[-1]}, without encryption, and no SHA-256 is known that would tell a"
+        raise InputError(f"{what} forgery; {cure}.")
     if response.status_code >= 400 and not (start and response.status_code == 416):
         response.close()
         if response.status_code >= 500 or response.status_code == 429:
@@ -330,10 +366,50 @@ def _part_path(target: Path, response: requests.Response) -> Path:
     return target.with_name(f"{target.name}.{tag}.part")
 
 
-def _append(response: requests.Response, part: Path, done: int, total: int | None) -> None:
-    with part.open("ab") as file, Bar(f"download {part.name} [bytes]", total or 0, done) as bar:
+def _is_strong(response: requests.Response) -> bool:
+    """Return True if the host names this version so that equal names mean equal bytes (RFC 9110, 8.8)."""
+    headers = response.headers
+    if etag := headers.get("ETag"):
+        return not etag.startswith("W/")
+    modified, now = (_time_of(headers.get(name)) for name in ("Last-Modified", "Date"))
+    return modified is not None and now is not None and (now - modified).total_seconds() >= 60
+
+
+def _time_of(text: str | None) -> datetime | None:
+    """Return the time that a header says; None without one."""
+    try:
+        found = None if text is None else parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return None if found is None else found.replace(tzinfo=found.tzinfo or UTC)
+
+
+def _append(response: requests.Response, part: Path, done: int, total: int | None, size: int | None) -> None:
+    """Add what the host sends to the part file, but nothing beyond the length that is known.
+
+    Args:
+        response: The host's answer.
+        part: The file.
+        done: Bytes that it has.
+        total: Length of the whole file as the host says it.
+        size: The same as the catalogue does.
+    """
+    if None not in (total, size) and total != size:
+        raise InputError(f"{response.url}: {total} bytes would arrive but the catalogue says {size}; nothing was kept.")
+    most = total if size is None else size
+    with part.open("ab") as file, Bar(f"download {part.name} [bytes]", most or 0, done) as bar:
         for chunk in response.iter_content(chunk_size=CHUNK):
-            file.write(chunk)
+            done += len(chunk)
+            if most is not None and done > most:
+                file.close()
+                part.unlink()
+                raise InputError(f"{response.url}: more than the {most} bytes of the file arrive; nothing was kept.")
+            try:
+                file.write(chunk)
+                file.flush()
+            except OSError as error:
+                what = f"it cannot be written ({error.strerror or error})"
+                raise InputError(what, where=part, cure="make room and run again: what arrived is kept") from None
             bar.advance(len(chunk))
     if total is not None and part.stat().st_size < total:
         raise requests.ConnectionError(f"{part.stat().st_size} of {total} bytes arrived")

@@ -11,10 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.parquet import read_frame
+from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
 
 INSTANCES = "instances_val2014.json"
 CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
@@ -64,8 +63,7 @@ def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path |
         labels = _instance_labels(read_entry(opened, found[0]), INSTANCES, image_ids).astype(bool)
     table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(CLASSES)])
     table.insert(0, "image_id", list(image_ids))
-    with replacing(out) as temporary:
-        table.to_parquet(temporary, index=False)
+    write_frame(table, out)
 
 
 def read_instances(path: Path | str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:

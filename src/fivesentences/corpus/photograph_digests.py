@@ -58,7 +58,7 @@ def identify(photographs: Path, memory: Path | None = None) -> Identity:
     return _identity(_digests({name: photographs / name for name in photographs_in(photographs)}, memory).items())
 
 
-def content_of(path: Path, memory: Path) -> str | None:
+def digest_of(path: Path, memory: Path) -> str | None:
     """Hash the bytes of a file, or the names and bytes of the files in a folder; None if nothing is there.
 
     Of a zip archive the checksums in its directory count, as for ``identify``; of a file above a GiB its size and 1,024

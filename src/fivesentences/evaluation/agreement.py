@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
+from fivesentences.corpus.parquet import write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import write_table
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name, prepare
@@ -131,7 +131,7 @@ def write_agreement(
     pairs: pd.DataFrame, numbers: Sequence[Mapping[str, Any]], out_pairs: Path | str, out: Path | str
 ) -> None:
     """Write what ``agreement`` returns: the pairs as parquet to ``out_pairs``, the numbers as JSON to ``out``."""
-    write_table(pairs, out_pairs)
+    write_frame(pairs, out_pairs)
     write_json(out, list(numbers))
 
 

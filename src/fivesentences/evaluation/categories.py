@@ -15,9 +15,9 @@ from fivesentences.config.documents import SELECTIONS, Selection
 from fivesentences.config.types import Direction
 from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
-from fivesentences.corpus.parquet import read_frame
+from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_table
+from fivesentences.evaluation.tidy import read_recorded, typed_frame
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
@@ -186,7 +186,7 @@ def evaluate_subspace_runs(
 
 def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Mapping[str, str]) -> None:
     """Write some lines as one parquet file whose columns have these types, whether or not there are lines."""
-    write_table(typed_frame(frames, columns), out)
+    write_frame(typed_frame(frames, columns), out)
 
 
 def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from fivesentences.semantics.phi_file import check_made_of, note_beside, read_no
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.validation import check_gains
+from fivesentences.storage import check_seal
 
 
 def read_gallery(
@@ -56,12 +57,14 @@ def read_gallery(
         InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
             named.
     """
+    rows, vectors = read_matrix(similarity), None if text is None else read_matrix(text)
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
-    n_captions = max(read_matrix(similarity).shape) if text is None else len(read_matrix(text))
+    n_captions = max(rows.shape) if vectors is None else len(vectors)
     pairing = given = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
-    if captions is not None and len((table := read_captioned(captions)).captions) == n_captions:
+    table = None if captions is None else read_captioned(captions)
+    if table is not None and captions is not None and len(table.captions) == n_captions:
         pairing = own_pairing(table, captions, given)
-    matrix, notes = read_scores(similarity, text, transposed=transposed, image_of_caption=pairing)
+    matrix, notes = _scores_of(rows, vectors, similarity, text, transposed, pairing)
     if given is None and pairing is not None:
         apart = "" if (np.diff(pairing) >= 0).all() else ", in which captions of an image are apart"
         notes.append(f"Images and captions are taken to be in the order of {captions}{apart}.")
@@ -70,7 +73,7 @@ def read_gallery(
         protocol.check(gallery)
     if not phis:
         return gallery, notes
-    texts = None if captions is None else captions_of(gallery, captions)
+    texts = None if table is None else _fitting(table.captions, gallery, captions)
     split = None if protocol is None else protocol.split
     return with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split), notes
 
@@ -96,10 +99,22 @@ def read_scores(
     Raises:
         InputError: If a file is missing or damaged, or embeddings do not fit.
     """
-    rows = read_matrix(similarity)
-    if text is None:
+    vectors = None if text is None else read_matrix(text)
+    return _scores_of(read_matrix(similarity), vectors, similarity, text, transposed, image_of_caption)
+
+
+def _scores_of(
+    rows: NDArray[Any],
+    vectors: NDArray[Any] | None,
+    similarity: Path,
+    text: Path | None,
+    transposed: bool,
+    image_of_caption: NDArray[np.int64] | None,
+) -> tuple[NDArray[Any], list[str]]:
+    """Return what ``read_scores`` does, of matrices that were read from these files."""
+    if vectors is None or text is None:
         return rows.T if transposed else rows, []
-    matrix, merged = cosine_of_rows(rows, read_matrix(text), similarity, text, image_of_caption)
+    matrix, merged = cosine_of_rows(rows, vectors, similarity, text, image_of_caption)
     return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.", *filter(None, [merged])]
 
 
@@ -137,6 +152,8 @@ def with_phi_files(
         if Path(file).is_dir():
             raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
         matrix, note = read_matrix(file), _note_beside(Path(file))
+        if note is not None and Path(file).suffix == ".npy":
+            check_seal(note, Path(file), cure="recompute phi")
         if note is not None and matrix.shape == gallery.shape[::-1]:
             pairing = gallery.image_of_caption if note.get("image_of_caption_sha256") else None
             check_made_of(Path(file), note, captions, pairing)
@@ -183,7 +200,11 @@ def captions_of(gallery: Gallery, path: Path) -> list[str]:
     Raises:
         InputError: If the file is missing or damaged, or holds more or fewer.
     """
-    texts = read_captions(path)
+    return _fitting(read_captions(path), gallery, path)
+
+
+def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]:
+    """Return captions that were read from a file, if they are as many as the gallery's."""
     if len(texts) != gallery.n_captions:
         raise InputError(
             f"{path} holds {len(texts)} captions but the similarity has {gallery.n_captions} columns; give the "

@@ -21,11 +21,13 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
+from fivesentences.storage import check_record
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
+OF_RUN = "similarity_test.npy"  # beside it a run keeps its SHA-256
 _ROW = re.compile(rb"\s*(?P<before>[\[,])\s*(?P<row>\[[^\[\]]*\])")  # of a .json matrix
 _END = re.compile(rb"\s*\]\s*")
 _WITH_KEY = re.compile(r"(?P<file>.+\.(?:npz|pt|pth)):(?P<key>[^/\\:]+)")
@@ -46,7 +48,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
         ``[rows, columns]``, read-only if memory-mapped; the values are not checked.
 
     Raises:
-        InputError: If the file is missing or damaged, holds Python objects, or holds no such matrix.
+        InputError: If the file is missing or damaged, holds Python objects, or holds no such matrix; or if it lies in
+            the folder of a run and is not what the run ended with.
     """
     key = None
     found = _WITH_KEY.fullmatch(str(path))
@@ -58,6 +61,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     check_file(path)
     if path.suffix != ".npy":
         check_memory(path.stat().st_size, path)
+    if path.name == OF_RUN:
+        check_record(path.parent, (path.name,), "train the run again")
     readers = {".npy": read_npy, ".json": _json, ".csv": _csv}
     return checked_matrix(readers[path.suffix](path) if path.suffix in readers else _of_several(path, key), path)
 
@@ -66,7 +71,7 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
     """Read the similarity of a run on a split, ``[images, captions]``, memory-mapped.
 
     Raises:
-        InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.
+        InputError: If it is missing, damaged or not what the run ended with, or is of other images or captions.
     """
     # Snakemake knows that a training ended, not which files it left.
     trained = (path.parent / "run.yaml").exists()
@@ -75,6 +80,7 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
     if not path.exists():
         raise InputError("there is no such file", where=path, cure=cure)
     matrix = read_npy(path, cure)
+    check_record(path.parent, (path.name,), cure)
     if matrix.shape != (corpus.n_images, corpus.n_captions):
         raise InputError(
             f"it is {list(matrix.shape)}, but {' and '.join(corpus.splits)} of {corpus.name} has {corpus.n_images} "

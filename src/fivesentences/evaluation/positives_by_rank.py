@@ -18,8 +18,8 @@ from fivesentences.config.scales import LABELS, RIGHT
 from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
+from fivesentences.corpus.parquet import write_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import write_table
 from fivesentences.metrics.plausible_match import UNLABELLED, LabelDistances
 from fivesentences.retrieval.blocks import blocks_of_rows
 from fivesentences.semantics import read_phi
@@ -107,4 +107,4 @@ def write_found_positives(
     for name, make in track(matrices.items(), f"search for pairs of {judgements.name}", len(matrices)):
         phi = make()
         frames.append(pd.DataFrame({**about, "order": name, "searched": pairs_until(phi, owner, captions, images)}))
-    write_table(pd.concat(frames, ignore_index=True)[COLUMNS], out)
+    write_frame(pd.concat(frames, ignore_index=True)[COLUMNS], out)

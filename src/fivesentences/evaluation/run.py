@@ -24,7 +24,7 @@ from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import RECORD, checksum_of, replacing, seal_of, write_json
 from fivesentences.study.runs import EnsembleRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
@@ -190,7 +190,9 @@ def evaluate_runs(
         gallery.image_of_caption,
         read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None,
     )
-    made_of = {name: read_phi_note(path) for name, path in matrices.items()}
+    notes = {name: read_phi_note(path) for name, path in matrices.items()}
+    # Without the checksum, which the last bits decide: results of two machines stay comparable.
+    made_of = {name: {key: said for key, said in note.items() if key != "sha256"} for name, note in notes.items()}
     contents, frames = [], []
     image_ids = gallery.images["image_id"].astype(str).tolist()
     gallery_of_all = {
@@ -208,7 +210,7 @@ def evaluate_runs(
             frames.append(frame_of_run(run.spec.name, image_ids, of_images))
     if per_image is not None:
         write_per_image(frames, per_image)
-    write_json(out, contents)
+    write_json(out, [content | {"sha256": seal_of(content)} for content in contents])
 
 
 def _about(spec: Scored) -> dict[str, Any]:
@@ -263,3 +265,6 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
         for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
             mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
         mean.flush()
+    write_json(
+        out.parent / RECORD, {"made_from": {}, "outputs": {}, "checksums": {out.name: checksum_of(out)}}
+    )  # readers compare it

@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import parse_metric
-from fivesentences.corpus.parquet import read_frame
+from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.values import QueryValues
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import check_record, check_seal, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
@@ -33,6 +33,7 @@ SUMMED = {
     "ASP_t2i": ("ASP", "t2i", "", "index"),
 }
 
+EVALUATE_AGAIN = "evaluate the runs again"
 TRAIN_AGAIN, MAKE_AGAIN = "train the run again", "remove it and make it again with the workflow"
 # Further columns of histories are what a loss learns, such as a temperature, and the sum of NCS where that selects.
 EPOCH = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "dev_Rsum": "float64", "best": "int64"}
@@ -50,7 +51,12 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     Raises:
         InputError: If a file is missing or damaged.
     """
-    return [entry for file in files for entry in read_json(file, "evaluate the runs again")]
+    entries = []
+    for file in map(Path, files):
+        for entry in read_json(file, EVALUATE_AGAIN):
+            check_seal(entry, cure=EVALUATE_AGAIN, where=file)
+            entries.append(entry)
+    return entries
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
@@ -96,7 +102,7 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
-    write_table(tidy, out)
+    write_frame(tidy, out)
     write_json(Path(out).with_suffix(".json"), summary(tidy))
 
 
@@ -116,12 +122,6 @@ def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> p
     whole = pd.concat(filled, ignore_index=True) if filled else none
     further = [name for name in whole.columns if name not in columns]
     return whole.reindex(columns=[*columns, *further]).astype(dict(columns))
-
-
-def write_table(table: pd.DataFrame, out: Path | str) -> None:
-    """Write a table as parquet; the file is replaced once it is whole."""
-    with replacing(out) as temporary:
-        table.to_parquet(temporary, index=False)
 
 
 # --- contributions of images --------------------------------------------------------------------------------
@@ -174,13 +174,13 @@ def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[str, NDArra
 def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
     """Write the lines of some runs of one dataset as one parquet file."""
     none = frame_of_run("", [""], {column: np.zeros(1) for column in SUMMED}).iloc[:0]  # columns have their types
-    write_table(pd.concat([none, *frames], ignore_index=True), out)
+    write_frame(pd.concat([none, *frames], ignore_index=True), out)
 
 
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Read the contributions of some runs, as far as the files have them: a frame each, one row per ``image_id``."""
     wanted = list(dict.fromkeys(runs))
-    frames = [read_frame(file, "evaluate the runs again", ["run", "image_id", *SUMMED]) for file in files]
+    frames = [read_frame(file, EVALUATE_AGAIN, ["run", "image_id", *SUMMED]) for file in files]
     return {
         str(run): of_run.set_index("image_id")[list(SUMMED)]
         for frame in frames
@@ -199,9 +199,10 @@ def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
         columns: Known columns with their types; those that are ``str`` are read as text.
 
     Raises:
-        InputError: If there is no such file, or it is not a table.
+        InputError: If there is no such file, it is not a table, or not what the run ended with.
     """
     check_file(path, TRAIN_AGAIN)
+    check_record(path.parent, (path.name,), TRAIN_AGAIN)
     texts = {name: "str" for name, kind in columns.items() if kind == "str"}
     try:
         # Categories may be called NA or null; only what is empty is missing.

@@ -21,7 +21,7 @@ from fivesentences.corpus.photographs import Photographs, note_shared
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
 from fivesentences.features.describing import ImageTask
-from fivesentences.features.files import regions_beside, write_images, write_source, writing_npy
+from fivesentences.features.files import write_beside, writing_npy
 from fivesentences.features.formats.record import check_ids
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.unfinished import FinishedParts, digest_of
@@ -233,24 +233,23 @@ def _write(
         raise InputErrors([InputError(reason) for reason in named])
     first = next(found["features"] for found in map(parts.load, names) if "features" in found)
     kept = (reasons == "") | (on_corrupt == "zero")
-    out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
-    for older in (regions_beside(out), beside):
-        older.unlink(missing_ok=True)
-    if corrupt:
+    if not corrupt:
+        beside.unlink(missing_ok=True)  # of older features
+    else:
         write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
         what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
         said = f"{len(corrupt):,} of {len(ids):,} photographs cannot be read and {what} (see {beside.name}):"
         print(said, *named, sep="\n", file=sys.stderr, flush=True)
     table = pd.DataFrame({"image_id": ids, "filename": filenames}, dtype=str)
-    write_images(out, table[kept].reset_index(drop=True))
-    write_source(out, source)
     shape = (int(kept.sum()), *first.shape[1:])
-    with replacing(out) as temporary, writing_npy(temporary, shape, first.dtype) as append:
-        for name, rows in names.items():
-            found = parts.load(name)
-            features = found.get("features", np.zeros((len(ids[rows]), *first.shape[1:]), first.dtype))
-            features[found["corrupt"] != ""] = 0
-            append(features[kept[rows]])
+    with replacing(out) as temporary:
+        with writing_npy(temporary, shape, first.dtype) as append:
+            for name, rows in names.items():
+                found = parts.load(name)
+                features = found.get("features", np.zeros((len(ids[rows]), *first.shape[1:]), first.dtype))
+                features[found["corrupt"] != ""] = 0
+                append(features[kept[rows]])
+        write_beside(out, temporary, table[kept].reset_index(drop=True), source)
     parts.remove()
     return Extracted(shape, first.dtype.name, corrupt)
 

@@ -19,12 +19,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences.arrays import read_npy
-from fivesentences.corpus.parquet import read_frame
+from fivesentences.corpus.parquet import frame_of, read_parquet, write_frame
 from fivesentences.documents import check_file, read_formatted
 from fivesentences.errors import InputError, need
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import check_content, sha256_of, write_json
 
 SOURCE = "fivesentences.feature_source 1"
+_ARRAY = b"fivesentences.array"  # in the table of images: SHA-256 of the array that it was written for
 DATASET = "feat"  # in DAA's HDF5 files
 MOST_ROWS = 50_000_000
 MOST_NUMBERS = 1 << 28  # of one image: 1 GB of float32; 100 regions of 2,048 numbers are a thousandth of it
@@ -50,17 +51,6 @@ def all_files(path: Path) -> list[Path]:
     return [path, images_beside(path), regions_beside(path), source_beside(path)]
 
 
-def write_source(path: Path, source: Mapping[str, Any]) -> None:
-    """Write where an array of features comes from, whole or not at all.
-
-    Args:
-        path: The array.
-        source: Everything that the numbers depend on, as JSON: the extractor, the weights' SHA-256, how images are
-            prepared, versions; or the file that they were converted from.
-    """
-    write_json(source_beside(path), {**source, "format": SOURCE})
-
-
 def read_source(path: Path) -> dict[str, Any] | None:
     """Where an array of features comes from; None if it has no such note.
 
@@ -74,24 +64,49 @@ def read_source(path: Path) -> dict[str, Any] | None:
     return {name: value for name, value in found.items() if name != "format"}
 
 
-def write_images(path: Path, images: pd.DataFrame) -> None:
-    """Write the table of images (``image_id``, ``filename``) beside an array of features, whole or not at all.
+def write_beside(
+    path: Path,
+    array: Path,
+    images: pd.DataFrame,
+    source: Mapping[str, Any] | None = None,
+    regions: pd.DataFrame | None = None,
+) -> None:
+    """Write what lies beside an array of features, each file whole or not at all; what older features had is removed.
 
-    Tables of regions and notes on the source that lie there belong to older features, and are removed.
+    Args:
+        path: The array.
+        array: The file that will get this name, already complete; the table of images keeps its checksum.
+        images: ``image_id`` and ``filename``, one row per image.
+        source: Everything that the numbers depend on, as JSON: the extractor, the weights' SHA-256, how images are
+            prepared, versions; or the file that they were converted from.
+        regions: One row per region, image by image.
     """
-    regions_beside(path).unlink(missing_ok=True)
-    source_beside(path).unlink(missing_ok=True)
-    with replacing(images_beside(path)) as temporary:
-        images.to_parquet(temporary, index=False)
+    write_frame(images, images_beside(path), {_ARRAY: sha256_of(array).encode()})
+    if source is None:
+        source_beside(path).unlink(missing_ok=True)
+    else:
+        write_json(source_beside(path), {**source, "format": SOURCE})
+    if regions is None:
+        regions_beside(path).unlink(missing_ok=True)
+    else:
+        write_frame(regions, regions_beside(path))
 
 
 def read_images(path: Path) -> pd.DataFrame:
     """Read the table of images beside an array of features.
 
     Raises:
-        InputError: If it is missing or damaged, or has no column ``image_id``.
+        InputError: If it is missing or damaged, or has no column ``image_id``; or if the array is not the one that it
+            was written for (tables of others do not say, and nothing is compared).
     """
-    return read_frame(images_beside(path), "extract the features again", ["image_id"])
+    beside, cure = images_beside(path), "extract the features again"
+    stored = read_parquet(beside, cure)
+    if "image_id" not in stored.column_names:
+        raise InputError("the column 'image_id' is missing", where=beside, cure=cure)
+    noted = (stored.schema.metadata or {}).get(_ARRAY)
+    what = f"it is damaged, or not what {beside.name} was written for"
+    check_content(path, noted.decode("ascii", "replace") if noted else None, what, cure)
+    return frame_of(stored, beside, cure)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.features.files import read_images, write_images
+from fivesentences.features.files import read_images, write_beside
 from fivesentences.features.table import FeatureTable
 from fivesentences.storage import replacing
 
@@ -68,7 +68,7 @@ def reduce_features(
     Raises:
         InputError: If the features are not a square grid, or have too few cells or dimensions.
     """
-    table = FeatureTable.open(source)
+    table, images = FeatureTable.open(source), read_images(source)
     _, *cells, dim = table.array.shape
     reduction = Reduction(None if regions is None else _pooling(source, cells, regions))
     if dimensions is not None:
@@ -78,7 +78,6 @@ def reduce_features(
         reduction = _principal_components(table, train, reduction, dimensions)
     everything = np.arange(len(table.image_ids))
     shape = [len(everything), *([] if not cells else [regions or cells[0]]), dimensions or dim]
-    write_images(out, read_images(source))
     with replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
         whole = new_npy(temporary, np.float16, tuple(shape))
         for where, rows in _blocks(table, everything):
@@ -86,6 +85,7 @@ def reduce_features(
             bar.advance(len(where))
         whole.flush()
         del whole
+        write_beside(out, temporary, images)
 
 
 def _pooling(source: Path, cells: list[int], regions: int) -> Floats:

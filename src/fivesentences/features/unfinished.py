@@ -16,7 +16,7 @@ from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.files import all_files
-from fivesentences.storage import locked, remove_partial, replacing, write_json
+from fivesentences.storage import locked, open_lock, remove_partial, replacing, work_folder, write_json
 
 # Entries of a note on where features come from that describe the images; parts of one extraction differ in them.
 OF_IMAGES = frozenset({"identity", "images", "photographs", "skipped"})
@@ -40,16 +40,15 @@ class FinishedParts:
             out: The final file.
             identity: Everything that the numbers depend on, as JSON.
         """
-        self._root = out.with_name(f".{out.stem}.unfinished")
-        self._root.mkdir(parents=True, exist_ok=True)
-        self._lock = (self._root / "lock").open("a")
+        self._root = work_folder(out.with_name(f".{out.stem}.unfinished"))
+        self._lock = open_lock(self._root / "lock")
         if not locked(self._lock):
             self._lock.close()
             raise InputError("another process extracts these features", where=out, cure="wait for it, or end it")
         self.folder = self._root / fingerprint_of(identity)[:16]
-        self.folder.mkdir(exist_ok=True)
+        work_folder(self.folder)
         for other in self._root.iterdir():
-            if other.is_dir() and other != self.folder:
+            if other.is_dir() and not other.is_symlink() and other != self.folder:
                 shutil.rmtree(other)
         for partial in self.folder.glob(".*.partial*"):
             partial.unlink()

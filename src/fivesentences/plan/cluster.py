@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +15,14 @@ from fivesentences.config.reading import read
 from fivesentences.errors import InputError, did_you_mean
 
 FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
-# Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
-# array has none: these rules are in no array.
+# Rules that save their state when SLURM announces the time limit.
 RESUMED_RULES = ("train",)
-# Rules of many short jobs that become ready together and ask for the same: SLURM schedules an array of them as one.
-ARRAY_RULES = (
-    *("extract_part", "parse_captions", "parse_training_captions", "score_captions", "score_training_captions"),
-    *("prepare_cider", "train_subspaces", "evaluate_subspaces"),
-)
 # Rules that compute on a GPU where the scale's training does.
 GPU_RULES = ("extract_features", "detect_regions", "extract_part", "train")
 SUBMITTED_RULES = {
-    *(*ARRAY_RULES, *GPU_RULES, *RESUMED_RULES),
+    *(*GPU_RULES, *RESUMED_RULES),
+    *("parse_captions", "parse_training_captions", "score_captions", "score_training_captions", "prepare_cider"),
+    *("train_subspaces", "evaluate_subspaces"),
     *("draw_scenes", "load_corpus", "encode_captions", "label_images", "keep_documents", "keep_documents_of_words"),
     *("join_features", "reduce_features", "describe_precomp", "evaluate", "compare_retrievals", "find_disagreements"),
     *("contrast_runs", "contrast_subspaces", "project_subspace", "ask_judge", "find_positives", "measure_phi"),
@@ -37,19 +36,25 @@ class SlurmSettings:
 
     Attributes:
         cluster: Settings that the user wrote.
-        file: Where; the executor reads the partitions there.
     """
 
     cluster: Cluster
-    file: str
+
+    @property
+    def file(self) -> str:
+        """Write the partitions as the executor reads them; the file is removed when this process ends."""
+        told = {name: limits.model_dump(exclude_none=True) for name, limits in self.cluster.partitions.items()}
+        for limits in told.values() if self.cluster.gpu_by_partition else ():
+            if limits.get("available_gpu_models") != [self.cluster.gpu_model]:
+                limits["max_gpu"] = 0
+        with tempfile.NamedTemporaryFile("w", suffix=".json", prefix="partitions-", delete=False) as written:
+            json.dump({"partitions": told}, written)
+        atexit.register(Path(written.name).unlink, missing_ok=True)
+        return written.name
 
     @property
     def jobs(self) -> int | str:
-        """At most so many jobs at a time.
-
-        The executor (2.8) hands jobs of an array rule to SLURM only if no more of them are ready than it may submit,
-        and otherwise forgets them: arrays and a limit exclude each other.
-        """
+        """At most so many jobs at a time."""
         return self.cluster.jobs or "unlimited"
 
     @property
@@ -59,24 +64,20 @@ class SlurmSettings:
         return None if None in offered else max(count for count in offered if count is not None)
 
     @property
-    def array_jobs(self) -> str | None:
-        """Rules whose jobs are submitted as arrays; None: one by one."""
-        return ",".join(ARRAY_RULES) if self.cluster.jobs is None else None
-
-    @property
     def default_resources(self) -> dict[str, Any]:
         """Return what every job asks for unless its rule says otherwise; texts are Python, as Snakemake expects."""
-        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.sbatch}
+        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.options}
+        given["constraint"] = self.cluster.constraint
         return {"mem_mb": 1000, "runtime": 10} | {name: repr(value) for name, value in given.items() if value}
 
     @property
     def set_resources(self) -> dict[str, dict[str, Any]]:
         """Return what jobs of single rules ask for."""
         found: dict[str, dict[str, Any]] = {}
-        for rule in GPU_RULES if self.cluster.gpu_model else ():
+        for rule in GPU_RULES if self.cluster.gpu_model and not self.cluster.gpu_by_partition else ():
             found.setdefault(rule, {})["gpu_model"] = repr(self.cluster.gpu_model)
         for rule in RESUMED_RULES:
-            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.sbatch or ""]
+            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.options]
             found.setdefault(rule, {})["slurm_extra"] = repr(" ".join(options).strip())
         for rule, changes in self.cluster.rules.items():
             its = found.setdefault(rule, {})
@@ -117,4 +118,4 @@ def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
         if rule not in SUBMITTED_RULES:
             cure = did_you_mean(rule, sorted(SUBMITTED_RULES)) or "docs/cluster.md lists those that are"
             raise InputError(f"rules.{rule} is not a rule whose jobs are submitted", where=path, cure=cure)
-    return SlurmSettings(cluster, str(path.resolve()))
+    return SlurmSettings(cluster)

@@ -12,7 +12,7 @@ from fivesentences import corpus
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import at_hand, files_to_read
-from fivesentences.corpus.photograph_digests import Identity, content_of, identify
+from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import write_json
@@ -118,7 +118,7 @@ class Datasets:
             at = [path]
             if self.mirror is not None and path.is_relative_to(self.places.data):
                 at.append(self.mirror / path.relative_to(self.places.data))
-            found.append(content_of(next((one for one in at if one.exists()), path), FILES))
+            found.append(digest_of(next((one for one in at if one.exists()), path), FILES))
         return found
 
     def digest_of_images(self, dataset: str) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.config.datasets import Catalogue
-from fivesentences.config.files import CATALOGUE, claims_files, config_file, study_file
+from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
@@ -136,7 +136,7 @@ class Plan:
         """Check that a user's own photographs are there, and that the catalogue has every file that is to be fetched.
 
         Raises:
-            InputError: If not: which setting names what.
+            InputError: If not: which setting names what. If the path of a file would not pass through Snakemake.
         """
         for name in self.datasets.own:
             for key in ("photographs", "captions"):
@@ -146,7 +146,7 @@ class Plan:
                     where, cure = f"datasets.{name}.{key}", "name yours"
                     raise InputError(f"is '{path}', which does not exist{begins}", where=where, cure=cure)
         for scale in self.scales:
-            self.files_no_rule_makes(scale)
+            check_inputs(self.files_no_rule_makes(scale))
 
     def study_of(self, exhibit: str) -> Study:
         """Return the study of a table or figure."""
@@ -288,7 +288,7 @@ class Plan:
         return [one for one in found if one]
 
 
-def scale_of(content: Any, path: Path) -> Scale:
+def scale_of(content: Any, path: Path, where: str | None = None) -> Scale:
     """Read a scale from the plain data of its file, merged into the scale that it extends.
 
     Inherited entries that name nothing in the studies of the scale are left out, see ``inheriting``, and so are
@@ -297,16 +297,17 @@ def scale_of(content: Any, path: Path) -> Scale:
     Args:
         content: The content of the file, perhaps changed by the caller.
         path: The file.
+        where: Place for errors; by default the file.
 
     Raises:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
-    merged = extended(content, path)
+    merged, where = extended(content, path), where or str(path)
     if merged is content:  # it extends nothing
-        return check(Scale, merged, str(path))
+        return check(Scale, merged, where)
     merged = _without_replaced_networks(merged, content)
-    scale = check(Scale, merged, str(path))
-    return inheriting(merged, content, _studies_of(scale, path.parent), str(path))
+    scale = check(Scale, merged, where)
+    return inheriting(merged, content, _studies_of(scale, path.parent), where)
 
 
 def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -324,7 +324,7 @@ def checked_phi(
             what = f"{called} holds values up to {max(highest, -lowest):.3g}, whose sums no float holds; scale it."
             raise InputError(what)
         if gains:
-            check_gains(matrix, cell)
+            check_gains(matrix, cell, (lowest, highest))
         return matrix
     if (rows, columns) == (n_images, n_captions):
         raise InputError(

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from fivesentences.console import track
 from fivesentences.corpus import COLUMNS, Corpus
+from fivesentences.corpus.parquet import write_frame
 from fivesentences.errors import InputError
 from fivesentences.scenes.captions import Caption, describe
 from fivesentences.scenes.drawing import draw_scene
@@ -143,8 +144,7 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     _write_photographs(folder / "photographs.zip", described)
     _write_lines(folder / "tuples.jsonl.gz", _tuple_lines(described))
     _write_lines(folder / "facts.jsonl.gz", _fact_lines(described))
-    with replacing(folder / "labels.parquet") as temporary:
-        _labels(described).to_parquet(temporary, index=False)
+    write_frame(_labels(described), folder / "labels.parquet")
     with replacing(folder / "truth.npy") as temporary:
         np.save(temporary, truth_of(described))
     return Corpus(name="scenes", table=_table(described, splits))

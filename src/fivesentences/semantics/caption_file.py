@@ -19,8 +19,8 @@ from fivesentences.semantics.validation import checked_pairing
 def read_captions(path: Path | str) -> list[str]:
     """Read captions from a text file, one per line, from a list in JSON, or from a file that also names their images.
 
-    Text is UTF-8. A line ends only at ``\n``, so U+2028, form feeds and lone carriage returns stay inside their
-    caption; if every line ends in ``\r\n``, as on Windows, that is the line ending. An empty line is a caption
+    Text is UTF-8. A line ends only at ``\\n``, so U+2028, form feeds and lone carriage returns stay inside their
+    caption; if every line ends in ``\\r\\n``, as on Windows, that is the line ending. An empty line is a caption
     without words. Files that name images are those of ``evaluation.read_caption_table``, told by their content; see
     ``read_captioned``.
 

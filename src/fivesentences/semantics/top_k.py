@@ -29,12 +29,13 @@ from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_indices
-from fivesentences.storage import alone, remove_leftovers, write_json
+from fivesentences.storage import alone, check_outputs, check_seal, rename, seal_of, work_folder, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
 SECONDS_BETWEEN_SAVES = 20.0
 KINDS: dict[str, type[np.generic]] = {"images": np.int32, "scores": np.float32}
+FILES = (*(f"{name}.npy" for name in KINDS), "note.json")
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,9 @@ def write_top_k(
 ) -> None:
     """Write the ``k`` best images of every caption by a phi, without ever holding the whole matrix.
 
-    The store is built in a hidden folder beside ``out``, which is renamed once complete. If the process is killed, all
-    but the last seconds of work are kept: the same call continues from there.
+    The store is built in a hidden folder beside ``out``, into which its three files are moved once complete; other
+    files there stay. If the process is killed, all but the last seconds of work are kept: the same call continues from
+    there.
 
     Args:
         phi_name: As in ``registry.prepare``.
@@ -114,15 +116,15 @@ def write_top_k(
     out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
     with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
-        remove_leftovers(partial)  # a process killed while it saved leaves its temporary file
         try:
-            _fill(scorer, partial, note, k)
+            _fill(scorer, work_folder(partial), note, k)
+            out.mkdir(exist_ok=True)
+            for name in FILES:
+                rename(partial / name, out / name)
+            shutil.rmtree(partial)
         except OSError as error:
             cure = "make room and run again: the finished captions are kept"
             raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
-        if out.exists():
-            shutil.rmtree(out)
-        shutil.move(partial, out)
 
 
 def check_store(phi_name: str, out: Path, k: int) -> None:
@@ -139,6 +141,7 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
         raise InputError(f"{out}: the best {k} images of each caption are kept in a folder; name one without .npy.")
     if out.exists() and not (out / "note.json").is_file():
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
+    check_outputs({name: out / name for name in FILES}, ())
 
 
 def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
@@ -152,7 +155,6 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
             arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in KINDS}
             done = saved["groups"]
     if not done:
-        partial.mkdir(parents=True, exist_ok=True)
         progress.unlink(missing_ok=True)
         arrays = {name: new_npy(partial / f"{name}.npy", kind, (scorer.shape[0], k)) for name, kind in KINDS.items()}
 
@@ -179,7 +181,7 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     progress.unlink()
     if not arrays["scores"].any():
         check_gains(arrays["scores"], str(note["phi"]))
-    write_json(partial / "note.json", note)
+    write_json(partial / "note.json", note | {"sha256": seal_of(note, *(partial / name for name in FILES[:-1]))})
 
 
 def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -221,5 +223,6 @@ def read_top_k(
     note = read_note(path / "note.json")
     shape = [note["shape"][0], note.get("top_k")]
     images, scores = (map_array(path / f"{name}.npy", kind, shape) for name, kind in KINDS.items())
+    check_seal(note, *(path / name for name in FILES[:-1]), cure="recompute phi")
     check_made_of(path, note, captions, image_of_caption)
     return TopK(images, scores, note)

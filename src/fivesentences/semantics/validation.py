@@ -118,17 +118,18 @@ def checked_pairs(
     return checked
 
 
-def check_gains(phi: NDArray[np.generic], cell: str) -> None:
+def check_gains(phi: NDArray[np.generic], cell: str, extremes: tuple[float, float] | None = None) -> None:
     """Refuse a phi whose sums mean nothing: negative somewhere, the same everywhere, or too small for the released NCS.
 
     Args:
         phi: ``[captions, images]``, finite.
         cell: Name of its cells for errors.
+        extremes: Its smallest and largest value, where they are known.
 
     Raises:
         InputError: If it is one of these.
     """
-    lowest, highest = float(phi.min()), float(phi.max())
+    lowest, highest = extremes or (float(phi.min()), float(phi.max()))
     if lowest < 0:
         caption, image = np.unravel_index(int(np.argmin(phi)), phi.shape)
         raise InputError(

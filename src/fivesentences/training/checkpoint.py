@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +20,10 @@ from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.matching import load_weights
-from fivesentences.storage import replacing
+from fivesentences.storage import check_record, replacing
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
-from fivesentences.training.fingerprint import CURE, check_record, differences
+from fivesentences.training.fingerprint import CURE, differences
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2
@@ -103,7 +104,7 @@ def load_trained(folder: Path | str) -> TrainedModel:
         for key in (key for key in ours if theirs[key] != ours[key]):
             what = f"its {key} is {theirs[key]}, but {WEIGHTS} beside it was trained with {ours[key]}"
             raise InputError(what, where=folder / "run.yaml", cure=f"{CURE}: its files are of two runs")
-    check_record(folder, (WEIGHTS, VOCABULARY))
+    check_record(folder, (WEIGHTS, VOCABULARY), CURE)
 
     def beginning(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
@@ -148,6 +149,9 @@ class ResumeFolder:
         if not self.path.exists():
             return None, ""
         try:
+            with zipfile.ZipFile(self.path) as whole:  # torch.load does not look at the checksums
+                if damaged := whole.testzip():
+                    raise zipfile.BadZipFile(damaged)
             state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
             changed = differences(dict(state["fingerprint"]), self.fingerprint)
             why = f"{', '.join(changed)} changed"

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from fivesentences.documents import check_file, read_json
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name
-from fivesentences.storage import sha256_of, write_json
+from fivesentences.storage import RECORD, checksum_of, content_of, sha256_of, write_json
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.code import code_behind, syntax_of
 
@@ -29,7 +29,6 @@ ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "sema
 # Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
 LISTS = frozenset({"losses/__init__.py", "losses/spec.py", "models/__init__.py", "models/specs.py"})
 SETTINGS = "the run's settings"
-RECORD = "finished.json"
 # Modules that decide what is said and how files are written, not what is in them.
 WITHOUT_EFFECT = frozenset({"choices.py", "console.py", "errors.py", "lazy.py", "machine.py", "storage.py"})
 # A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
@@ -76,18 +75,6 @@ def _code_of(modules: frozenset[str], model: type) -> str:
     return hashlib.sha256("\0".join([code_behind(modules, ROOMS, LISTS), *settings]).encode()).hexdigest()
 
 
-def content_of(path: Path) -> str:
-    """Hash a file; several runs of a process read the same large features, which are hashed once."""
-    check_file(path)
-    status = path.stat()
-    return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
-
-
-@cache
-def _sha256_of_state(path: Path, size: int, time: int) -> str:
-    return sha256_of(path)
-
-
 def differences(
     known: Mapping[str, str], now: Mapping[str, str], settings: type[BaseModel] = RunSpec, apart: Collection[str] = ()
 ) -> list[str]:
@@ -121,7 +108,8 @@ def finish(folder: Path, made_from: dict[str, str], names: Collection[str]) -> d
     Removing the record makes the next job train the run again.
     """
     outputs = {name: sha256_of(folder / name) for name in names}
-    write_json(folder / RECORD, {"made_from": made_from, "outputs": outputs})
+    checksums = {name: checksum_of(folder / name) for name in names}
+    write_json(folder / RECORD, {"made_from": made_from, "outputs": outputs, "checksums": checksums})
     return outputs
 
 
@@ -145,23 +133,3 @@ def finished_outputs(
         return outputs if same and outputs == record["outputs"] else None
     except (InputError, OSError, KeyError, TypeError, AttributeError):  # no record, a damaged one, or no such file
         return None
-
-
-def check_record(folder: Path, names: Collection[str]) -> None:
-    """Check that some outputs in a folder are those that its record lists.
-
-    Without a record (a folder copied in part, or trained on elsewhere) there is nothing to compare.
-
-    Raises:
-        InputError: If the record is damaged, or a file is not the one that the run ended with.
-    """
-    path = folder / RECORD
-    if not path.is_file():
-        return
-    record: Any = read_json(path)
-    outputs = record.get("outputs") if isinstance(record, dict) else None
-    if not isinstance(outputs, dict):
-        raise InputError("it does not list the outputs of a run", where=path, cure=CURE)
-    for name in names:
-        if sha256_of(folder / name) != outputs.get(name):
-            raise InputError(f"it is not the file that {RECORD} lists for this run", where=folder / name, cure=CURE)

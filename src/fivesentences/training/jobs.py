@@ -14,9 +14,9 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
-from fivesentences.storage import alone, write_json
+from fivesentences.storage import RECORD, alone, write_json
 from fivesentences.study.runs import RunSpec
-from fivesentences.training.fingerprint import RECORD, finish, finished_outputs
+from fivesentences.training.fingerprint import finish, finished_outputs
 
 if TYPE_CHECKING:
     from fivesentences.study.subspace_runs import SubspaceRun

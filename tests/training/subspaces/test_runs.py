@@ -15,8 +15,8 @@ from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputErrors
+from fivesentences.storage import RECORD
 from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.training.fingerprint import RECORD
 from fivesentences.training.subspaces import run as runs_module
 from fivesentences.training.subspaces.run import outputs_of_run, train_subspaces
 from kill import killed_after

@@ -22,8 +22,7 @@ from fivesentences.features.files import (
     read_images,
     read_source,
     regions_beside,
-    write_images,
-    write_source,
+    write_beside,
     writing_npy,
 )
 from fivesentences.features.formats.precomp import padded
@@ -157,7 +156,7 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat
     Args:
         out: The ``.npy``.
         outline: The outline of the images that will be added, in that order.
-        source: Where the features come from, see ``files.write_source``.
+        source: Where the features come from, see ``files.write_beside``.
         repeat: Rows per image, which is 1 in this format.
 
     Raises:
@@ -180,9 +179,5 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat
             images[["width", "height"]] = np.array([(record.width, record.height) for record in records], np.int64)
         if outline.counts is not None:
             images["regions"] = outline.counts
-        out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
-        write_images(out, images)
-        write_source(out, source)
-        if outline.facts & {"boxes", *RECOGNISED}:
-            with replacing(regions_beside(out)) as temporary:
-                _regions_of(records, outline).to_parquet(temporary, index=False)
+        has_regions = outline.facts & {"boxes", *RECOGNISED}
+        write_beside(out, array, images, source, _regions_of(records, outline) if has_regions else None)
