@@ -87,16 +87,24 @@ def copied(folder: Path) -> None:
     (folder / "copy.csv").replace(folder / "captions.csv")
 
 
+def all_of(*edits: Edit) -> Edit:
+    return lambda folder: [edit(folder) for edit in edits]
+
+
+WITHOUT_EFFECT = (
+    copied,
+    touched("captions.csv", "images", "images/*", "config/**/*.yaml", ahead=9 * 3600),
+    touched("workflow/**/*", "src/**/*.py"),  # as `git switch` and back
+    replaced("src/fivesentences/corpus/decoding.py", '"""', '"""A typo. '),
+    replaced("src/fivesentences/features/extract.py", "\nfrom __future__", "\n# Words.\nfrom __future__"),
+    replaced("workflow/scripts/extract_features.py", "\nfrom pathlib", "\n# Words.\nfrom pathlib"),
+)
+
+
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (touched("captions.csv", "images"), set()),
-        (touched("captions.csv", "images", "images/*", "config/**/*.yaml", ahead=9 * 3600), set()),
-        (copied, set()),
-        (touched("workflow/**/*", "src/**/*.py"), set()),  # as `git switch` and back
-        (replaced("src/fivesentences/corpus/decoding.py", '"""', '"""A typo. '), set()),
-        (replaced("src/fivesentences/features/extract.py", "\nfrom __future__", "\n# Words.\nfrom __future__"), set()),
-        (replaced("workflow/scripts/extract_features.py", "\nfrom pathlib", "\n# Words.\nfrom pathlib"), set()),
+        (all_of(*WITHOUT_EFFECT), set()),
         (replaced("src/fivesentences/features/grid_descriptors.py", " - 1", " - 2"), OF_FEATURES),
         (
             replaced("src/fivesentences/corpus/decoding.py", "import contextlib", "import contextlib\nONE = 1"),
