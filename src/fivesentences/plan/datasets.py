@@ -134,7 +134,7 @@ class Datasets:
         made_of = (dataset, data, self.content_of([captions]), identity and identity.names, code)
         key = hashlib.sha256(repr(made_of).encode()).hexdigest()
         try:
-            known = read_json(IMAGES)
+            known: dict[str, str] = read_json(IMAGES)
         except InputError:
             known = {}
         try:
