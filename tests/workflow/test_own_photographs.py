@@ -77,3 +77,9 @@ def test_a_folder_whose_name_snakemake_or_a_shell_would_change_is_refused_before
     output = snakemake(folder, "mine.yaml", "features", "-n", *profile, code=1, **about)
     assert f"{name}: it" in output and "Building DAG" not in output
     assert {path.name for path in folder.iterdir()} <= {name, "mine.yaml", "captions.csv", ".snakemake"}
+
+
+@pytest.mark.workflow
+def test_job_arrays_whose_failing_tasks_remove_finished_work_are_refused(folder: Path) -> None:
+    output = snakemake(folder, "mine.yaml", "features", "-n", "--slurm-array-jobs", "all", code=1)
+    assert "--slurm-array-jobs" in output and "Building DAG" not in output

@@ -46,6 +46,8 @@ try:
     if on_cluster:
         written += [*FILES, Path.cwd(), *(file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale))]
     check_in_shell(written, twice=on_cluster)
+    if any(word.startswith("--slurm-array-jobs") for word in sys.argv):
+        raise InputError("--slurm-array-jobs: a task that fails removes what others have finished; leave it out.")
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
