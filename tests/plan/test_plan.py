@@ -74,6 +74,8 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
     fetched = {path for job in jobs if job.rule == "download" for path in job.outputs}
     given = {Path(path).resolve() for path in (read_here - made) | fetched}
     assert given <= {path.resolve() for path in plan.files_no_rule_makes(scale.scale)}
+    # Times count between jobs alone: of what comes from elsewhere the content does.
+    assert {path for job in jobs for path in job.by_time} <= made - fetched
     brought = [
         own,
         *(regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))),
