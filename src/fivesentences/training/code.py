@@ -146,7 +146,10 @@ def _facts_in(source: bytes) -> _Facts:
 
 @cache
 def _facts(file: Path) -> _Facts:
-    return _facts_in(file.read_bytes())
+    try:
+        return _facts_in(file.read_bytes())
+    except SyntaxError as error:  # somebody is still editing it
+        raise InputError(f"{error.msg}, line {error.lineno}.", where=file) from None
 
 
 @cache
