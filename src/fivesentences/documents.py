@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -22,6 +23,7 @@ LARGEST_JSON = 2 << 30  # bytes; COCO's instances of 118,000 photographs are a q
 LARGEST_YAML = 5 << 20  # bytes; configuration is a thousandth of it
 MOST_VALUES = 1_000_000  # of a YAML file in which every alias is replaced by what it stands for
 _SMALL = 16 << 20  # bytes of JSON whose values are all checked; of larger files, those that look suspicious
+SEAL = "fivesentences.sha256"  # in an object that `storage.write_json` wrote: SHA-256 of the rest of it
 _SUSPICIOUS = re.compile(rb"\d{300}|\\u[dD][89a-fA-F]")  # a long number, or half of a surrogate pair
 
 
@@ -149,16 +151,35 @@ def check_text(text: str, where: Path | str) -> str:
 
 
 def read_json(path: Path | str, cure: str = "") -> Any:
-    """Read a JSON file.
+    """Read a JSON file, and compare what ``storage.write_json`` wrote with the checksums in it.
 
     Args:
         path: The file.
-        cure: Advice about one that is not JSON, such as "make it again".
+        cure: Advice about one that is damaged, such as "make it again".
 
     Raises:
-        InputError: If it is not a file, or not what ``parse_json`` reads.
+        InputError: If it is not a file, not what ``parse_json`` reads, or not what was written.
     """
-    return parse_json(read_bytes(path, LARGEST_JSON), path, cure)
+    content = parse_json(read_bytes(path, LARGEST_JSON), path, cure)
+    for part in parts_of(content):
+        if part.pop(SEAL, None) not in (None, digest_of(part)):
+            what = "it differs from what was written: it is damaged, or was edited"
+            raise InputError(what, where=path, cure=f"{cure or 'make it again'}, or remove its '{SEAL}'")
+    return content
+
+
+def parts_of(content: Any) -> list[dict[str, Any]]:
+    """Return the objects of a JSON file that have a checksum of their own: all of it, or the items of a list.
+
+    A note that has the ``sha256`` of ``storage.seal_of`` needs no other.
+    """
+    parts = content if isinstance(content, list) else [content]
+    return parts if all(isinstance(part, dict) and "sha256" not in part for part in parts) else []
+
+
+def digest_of(part: dict[str, Any]) -> str:
+    """Return the SHA-256 of an object as JSON, whatever the order of its keys and its spaces."""
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
 
 
 def read_formatted(path: Path | str, form: str, otherwise: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from fivesentences.documents import check_file, read_json
+from fivesentences.documents import SEAL, check_file, digest_of, parts_of, read_json
 from fivesentences.errors import InputError
 
 try:
@@ -35,6 +36,7 @@ _LEFTOVER = re.compile(
 )
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 RECORD = "finished.json"
+BLOCK = 1 << 20  # bytes that are summed up at a time
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _FULL = (*_NO_ROOM, errno.EROFS, errno.EFBIG, errno.EIO)
 # What numpy and torch say when a disk is full, without the number of the error.
@@ -401,13 +403,18 @@ def _content_of(path: Path | str, *state: int) -> str:
 
 @cache
 def _checksum_of(path: Path, *state: int) -> str:
+    with path.open("rb") as file:
+        return checksum_of_blocks(iter(lambda: file.read(BLOCK), b""))
+
+
+def checksum_of_blocks(blocks: Iterable[bytes]) -> str:
+    """Return what ``checksum_of`` does of a file's blocks."""
     import numpy as np  # nobody else here needs it
 
     total = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            words = np.frombuffer(block + bytes(-len(block) % 8), "<u8")
-            total.update(int(words.sum(dtype=np.uint64)).to_bytes(8, "little") + len(block).to_bytes(8, "little"))
+    for block in blocks:
+        words = np.frombuffer(block + bytes(-len(block) % 8), "<u8")
+        total.update(int(words.sum(dtype=np.uint64)).to_bytes(8, "little") + len(block).to_bytes(8, "little"))
     return total.hexdigest()
 
 
@@ -436,21 +443,22 @@ def seal_of(note: Mapping[str, Any], *files: Path) -> str:
     return hashlib.sha256("".join([text, *map(checksum_of, files)]).encode()).hexdigest()
 
 
-def check_seal(note: Mapping[str, Any], *files: Path, cure: str, where: Path | None = None) -> None:
+def check_seal(note: Mapping[str, Any], *files: Path, noted: Path, cure: str) -> None:
     """Compare a note and its files with the ``sha256`` in it; notes of earlier versions have none, and pass.
 
     Args:
         note: The note.
         files: Files that it belongs to.
+        noted: Its file.
         cure: Advice.
-        where: File that an error names; default the first of ``files``.
 
     Raises:
         InputError: If they differ: one is damaged, or they are of different results.
     """
     if "sha256" in note and seal_of(note, *files) != note["sha256"]:
-        what = "it differs from what was noted when it was made (it is damaged, or belongs to another note)"
-        raise InputError(what, where=where or files[0], cure=cure)
+        both = f"what {noted.name} beside it notes: one is damaged, or they are of different results"
+        what = f"it differs from {both if files else 'what was written: it is damaged, or was edited'}"
+        raise InputError(what, where=files[0] if files else noted, cure=cure)
 
 
 def check_record(folder: Path, names: Collection[str], cure: str) -> None:
@@ -477,15 +485,66 @@ def check_record(folder: Path, names: Collection[str], cure: str) -> None:
             check_content(folder / name, outputs.get(name), what, cure)
 
 
+def check_made_from(folder: Path, files: Mapping[str, Path], cure: str) -> None:
+    """Check that files are those of which the ``finished.json`` in a folder says that its outputs were made from them.
+
+    Args:
+        folder: Folder of a run; without that record nothing is compared.
+        files: By their names there.
+        cure: Advice.
+
+    Raises:
+        InputError: If the record is damaged, or a file is not the one that it names.
+    """
+    record = read_json(folder / RECORD, cure) if (folder / RECORD).is_file() else {}
+    for name, path in files.items():
+        what = f"it is not the file that {folder / RECORD} names as {name}"
+        check_content(path, record.get("made_from", {}).get(name), what, cure)
+
+
+def check_zip(path: Path) -> None:
+    """Compare the checksums in a zip archive, such as ``torch.save`` writes; ``torch.load`` does not look at them.
+
+    Raises:
+        BadZipFile: If a part is damaged; files that are no archives pass.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as whole:
+            if damaged := whole.testzip():
+                raise zipfile.BadZipFile(f"its part {damaged} is damaged")
+
+
+def write_record(folder: Path, names: Collection[str], **about: dict[str, str]) -> None:
+    """Write the ``finished.json`` that ``check_record`` reads.
+
+    Args:
+        folder: The folder.
+        names: Outputs in it.
+        about: What they were ``made_from``, and the SHA-256 of ``outputs``, if known.
+    """
+    checksums = {name: checksum_of(folder / name) for name in names}
+    write_json(folder / RECORD, {"made_from": {}, "outputs": {}, **about, "checksums": checksums})
+
+
 def _digest_of(path: Path | str, kind: Any) -> str:
     check_file(path)
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
-def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
-    """Write JSON with sorted keys and without NaN, completely or not at all; on one line if ``indent`` is None."""
-    text = json.dumps(content, indent=indent, sort_keys=True, allow_nan=False)
+def write_json(path: Path | str, content: Any, indent: int | None = 1, sealed: bool = True) -> None:
+    """Write JSON with sorted keys and without NaN, completely or not at all.
+
+    Args:
+        path: The file.
+        content: An object or a list of objects, with whose checksums ``read_json`` compares them; or anything else.
+        indent: Spaces per level; None: all on one line.
+        sealed: False for files that other programs read, which get no checksums.
+    """
+    content = json.loads(json.dumps(content, allow_nan=False))
+    for part in parts_of(content) if sealed else ():
+        part[SEAL] = digest_of(part)
+    text = json.dumps(content, indent=indent, sort_keys=True)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.corpus import Corpus, Photographs
+from fivesentences.documents import read_json
 from fivesentences.encoders import CaptionedImages, EmbeddingFolder, EncoderSpec, embed, load_encoder
 from fivesentences.encoders import embedding as module
 from fivesentences.errors import InputError
@@ -257,7 +258,7 @@ def test_a_phi_of_other_captions_is_refused(embedded, run, captions):
 def change_note(changes, folder="clip"):
     if not Path(folder).exists():
         shutil.copytree("clip", folder)
-    Path(folder, "embed.json").write_text(json.dumps(content(f"{folder}/embed.json") | changes))
+    Path(folder, "embed.json").write_text(json.dumps(read_json(f"{folder}/embed.json") | changes))
 
 
 def test_several_folders_share_a_table_if_they_are_of_the_same_captions(embedded, run):

@@ -18,6 +18,7 @@ import torch
 
 from edge_cases import limits
 from fivesentences.corpus import Corpus, take_fraction
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable, describe_precomp
@@ -249,7 +250,7 @@ def test_words_of_the_code_leave_all_runs_finished_and_a_sign_leaves_none(three,
 def test_a_setting_that_a_record_lacks_has_its_default_and_any_other_difference_trains_again(three, trained):
     run, record = three[0], three[0].folder / RECORD
     train_runs([run])
-    content = json.loads(record.read_text())
+    content = read_json(record)
     settings = json.loads(content["made_from"][SETTINGS])
 
     def recorded_as(changed):

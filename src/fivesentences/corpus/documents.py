@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fivesentences.arrays import read_npy
 from fivesentences.corpus.parquet import label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
+from fivesentences.storage import check_content, replacing, sha256_of
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -134,18 +137,26 @@ class LoadedDocuments:
         if (texts is None) != (self.texts is None):
             has = "vectors, which need a file" if texts is None else "words, for which there is no file of vectors"
             raise InputError(f"the texts of these documents are {has}.")
-        write_documents(self.documents, documents)
-        for path, vectors in ((images, self.images), (texts, self.texts)):
+        written = {}
+        for role, path, vectors in (("image", images, self.images), ("text", texts, self.texts)):
             if path is not None and vectors is not None:
                 with replacing(path) as temporary:
                     np.save(temporary, np.asarray(vectors, dtype=np.float32))
+                    written[role] = sha256_of(temporary)
+        write_documents(self.documents, documents, written)
 
 
-def write_documents(documents: Documents, path: Path) -> None:
-    """Write one parquet table with the columns ``COLUMNS``, whole or not at all; equal documents give equal bytes."""
+def write_documents(documents: Documents, path: Path, vectors: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Write one parquet table with the columns ``COLUMNS``, whole or not at all; equal documents give equal bytes.
+
+    Args:
+        documents: The table.
+        path: The file.
+        vectors: SHA-256 of the files of their vectors, as ``image`` and ``text``, which ``read_vectors`` compares.
+    """
     columns = [pa.array(getattr(documents, field.name), pa.string()) for field in fields(Documents)]
     schema = pa.schema([pa.field(name, pa.string(), nullable=name == "part") for name in COLUMNS])
-    write_labelled(pa.Table.from_arrays(columns, schema=schema), path, _METADATA, {"format": FORMAT})
+    write_labelled(pa.Table.from_arrays(columns, schema=schema), path, _METADATA, {"format": FORMAT} | dict(vectors))
 
 
 def read_documents(path: Path) -> Documents:
@@ -165,6 +176,24 @@ def read_documents(path: Path) -> Documents:
         return Documents(*columns)
     except InputError as error:
         raise InputError(str(error), where=path) from None
+
+
+def read_vectors(path: Path, documents: Path, role: Literal["image", "text"]) -> NDArray[np.floating]:
+    """Map the vectors of documents into memory.
+
+    Args:
+        path: The ``.npy``, ``[documents, dim]``.
+        documents: The parquet file of the documents.
+        role: Which vectors they are.
+
+    Raises:
+        InputError: If a file is missing or damaged, or they are not those of these documents.
+    """
+    label = label_of(read_parquet(documents, _CURE), documents, _METADATA, FORMAT, _CURE)
+    vectors = read_npy(path, _CURE)
+    what = f"it is damaged, or not what {documents.name} was written with"
+    check_content(path, label.get(role), what, _CURE)
+    return vectors
 
 
 def _check_vectors(documents: Documents, vectors: NDArray[np.floating], what: str) -> None:

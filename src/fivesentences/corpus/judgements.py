@@ -21,6 +21,7 @@ from fivesentences.arrays import plain_array, read_npy
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.cxc import CXC_ORIGINAL, cxc_ratings, fields_of, score_of
 from fivesentences.corpus.flickr8k import lines_in
+from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
 
@@ -165,6 +166,8 @@ def read_truth(truth: Path | str | ArrayLike, corpus: Corpus, part: Corpus | Non
     """
     what = _named(truth)
     matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
+    if isinstance(truth, str | Path):
+        check_beside_labels(Path(truth), _AGAIN)
     shape = (corpus.n_captions, corpus.n_images)
     if matrix.shape != shape or matrix.dtype.kind not in "fiub":
         held = f"{what} is {matrix.dtype} {list(matrix.shape)}"

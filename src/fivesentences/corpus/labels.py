@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,32 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.parquet import read_frame, write_frame
+from fivesentences.corpus.parquet import read_frame, read_parquet, write_frame
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
+from fivesentences.storage import checksum_of
 
+LABELS = "labels.parquet"
+_BESIDE = b"fivesentences.checksum "  # and a name: metadata with the checksum of a file beside the labels
 INSTANCES = "instances_val2014.json"
 CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
+
+
+def write_labels(table: pd.DataFrame, path: Path, beside: Iterable[Path]) -> None:
+    """Write labels, with checksums of files beside them that ``check_beside_labels`` compares."""
+    write_frame(table, path, {_BESIDE + file.name.encode(): checksum_of(file).encode() for file in beside})
+
+
+def check_beside_labels(path: Path, cure: str) -> None:
+    """Compare a file with the checksum that labels beside it keep of it; others keep none, and nothing is compared.
+
+    Raises:
+        InputError: If it differs, or the labels are damaged.
+    """
+    if (labels := path.with_name(LABELS)).is_file():
+        noted = (read_parquet(labels, cure).schema.metadata or {}).get(_BESIDE + path.name.encode())
+        if noted not in (None, checksum_of(path).encode()):
+            raise InputError(f"it is damaged, or not what {LABELS} was written for", where=path, cure=cure)
 
 
 def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
     """
     check_file(path)
     # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
-    with readable(path, cure), pq.ParquetFile(path) as file:
+    with readable(path, cure), pq.ParquetFile(path, page_checksum_verification=True) as file:
         # Few bytes can stand for any number of equal values, each of which takes four at least.
         check_memory(4 * file.metadata.num_rows * len(file.schema_arrow.names if columns is None else columns), path)
         stored = file.read(columns)

@@ -17,10 +17,11 @@ from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
 from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import read_recorded, typed_frame
+from fivesentences.evaluation.tidy import TRAIN_AGAIN, read_recorded, typed_frame
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.storage import check_made_from, check_record
 from fivesentences.study.subspace_runs import PlacedRun
 
 CHANCE = "mAP by chance"
@@ -136,6 +137,7 @@ def read_vectors(
     path = run.folder / "vectors.npz"
     names = [f"{selection}_image", f"{selection}_text"]
     images, texts = read_npz(path, names, "vectors of test documents", "train the run again")
+    check_record(run.folder, (path.name,), "train the run again")
     if len(images) != documents:
         what = f"it has {len(images)} rows, but the division has {documents} test documents"
         raise InputError(what, where=path, cure="train the run again")
@@ -163,6 +165,8 @@ def evaluate_subspace_runs(
         InputError: If a file is missing or wrong, or vectors do not fit the division.
     """
     table = read_documents(documents)
+    for placed in runs:
+        check_made_from(placed.folder, {"the documents": documents, "the division": placed.division}, TRAIN_AGAIN)
     frames: dict[SubspaceTable, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for placed in runs:
         run = placed.run
@@ -266,6 +270,7 @@ def write_projection(run: PlacedRun, *, documents: Path, selection: Selection, o
         InputError: If a file is missing or wrong, or vectors do not fit the division.
     """
     table = read_documents(documents)
+    check_made_from(run.folder, {"the documents": documents, "the division": run.division}, TRAIN_AGAIN)
     test = read_division(run.division, table).test
     places = projected(np.concatenate(read_vectors(run, selection, len(test))))
     about = {

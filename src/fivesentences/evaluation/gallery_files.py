@@ -153,7 +153,7 @@ def with_phi_files(
             raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
         matrix, note = read_matrix(file), _note_beside(Path(file))
         if note is not None and Path(file).suffix == ".npy":
-            check_seal(note, Path(file), cure="recompute phi")
+            check_seal(note, Path(file), noted=note_beside(file), cure="recompute phi")
         if note is not None and matrix.shape == gallery.shape[::-1]:
             pairing = gallery.image_of_caption if note.get("image_of_caption_sha256") else None
             check_made_of(Path(file), note, captions, pairing)

@@ -21,7 +21,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
-from fivesentences.storage import check_record
+from fivesentences.storage import check_record, check_zip
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -230,6 +230,7 @@ def _tensors(path: Path) -> Mapping[str, Any]:
     need("torch", "train", f"reading {path}")
     import torch  # takes seconds
 
+    check_zip(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
         content = torch.load(path, map_location="cpu", weights_only=True)

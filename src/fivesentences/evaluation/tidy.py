@@ -54,7 +54,7 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     entries = []
     for file in map(Path, files):
         for entry in read_json(file, EVALUATE_AGAIN):
-            check_seal(entry, cure=EVALUATE_AGAIN, where=file)
+            check_seal(entry, noted=file, cure=EVALUATE_AGAIN)
             entries.append(entry)
     return entries
 
@@ -103,7 +103,7 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
     write_frame(tidy, out)
-    write_json(Path(out).with_suffix(".json"), summary(tidy))
+    write_json(Path(out).with_suffix(".json"), summary(tidy), sealed=False)
 
 
 def read_tidy(path: Path) -> pd.DataFrame:

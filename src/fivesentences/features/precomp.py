@@ -90,7 +90,12 @@ class SplitFeatures:
         if self.kind == "npy":
             return np.take(self.rows, images * self.stride, axis=0, out=out, mode="clip")
         unique, back = np.unique(images * self.stride, return_inverse=True)  # HDF5 reads in rising order only
-        return np.take(np.asarray(self.rows[unique]), back, axis=0, out=out, mode="clip")
+        try:
+            stored = np.asarray(self.rows[unique])
+        except Exception as error:  # a damaged file fails anywhere in the library
+            what = f"it is not a readable HDF5 file ({str(error)[:200]})"
+            raise InputError(what, where=self.path, cure="fetch it again") from None
+        return np.take(stored, back, axis=0, out=out, mode="clip")
 
 
 class PrecompRows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
+from fivesentences.storage import BLOCK, checksum_of_blocks, replacing
 
 KEY = "fivesentences"  # one metadata entry: safetensors writes several in no fixed order
 
@@ -29,7 +29,20 @@ def write_labelled(path: Path, tensors: Mapping[str, Tensor], label: Mapping[str
     """
     with replacing(path) as temporary:
         # Not save_file, which makes files that only their owner may read.
+        label = {**label, "checksum": _checksum_of(tensors, label)}
         temporary.write_bytes(save(dict(tensors), {KEY: json.dumps(label, sort_keys=True)}))
+
+
+def _checksum_of(tensors: Mapping[str, Tensor], label: Mapping[str, Any]) -> str:
+    def blocks() -> Iterator[bytes]:
+        names = sorted(tensors)
+        about = [(name, str(tensors[name].dtype), list(tensors[name].shape)) for name in names]
+        yield json.dumps([label, about], sort_keys=True).encode()
+        for name in names:
+            content = tensors[name].reshape(-1).view(torch.uint8).numpy()
+            yield from (content[start : start + BLOCK].tobytes() for start in range(0, len(content), BLOCK))
+
+    return checksum_of_blocks(blocks())
 
 
 def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -54,6 +67,8 @@ def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[
     if not isinstance(label, dict) or label.get("format") != version:
         raise InputError(f"{path} is not {what} of format {version}; {cure}.")
     check_finite(tensors, path, cure)
+    if label.pop("checksum", None) not in (None, _checksum_of(tensors, label)):
+        raise InputError("it differs from what was written: it is damaged, or was edited", where=path, cure=cure)
     return label, tensors
 
 

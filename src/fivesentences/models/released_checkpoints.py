@@ -24,7 +24,7 @@ from fivesentences.documents import check_file
 from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
-from fivesentences.storage import sha256_of, write_json
+from fivesentences.storage import check_zip, sha256_of, write_json
 
 FORMAT = 1
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
@@ -271,6 +271,7 @@ def _plain(path: Path) -> Any:
     """Return the file's content, built from tensors, containers, numbers and ``ALLOWED``."""
     check_file(path)
     try:
+        check_zip(path)
         with torch.serialization.safe_globals(ALLOWED), warnings.catch_warnings():
             # latin1 reads the bytes that Python 2 called text; torch accepts it, despite its warning.
             warnings.filterwarnings("ignore", "pickle_load_args only works")

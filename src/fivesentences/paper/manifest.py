@@ -27,8 +27,8 @@ from fivesentences.paper.numbers.results import headline_of, kind_of
 from fivesentences.paper.text.names import grouped
 from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.plan import Plan
-from fivesentences.semantics.phi_file import read_phi_note
-from fivesentences.storage import sha256_of, write_json
+from fivesentences.semantics.phi_file import note_beside, read_phi_note
+from fivesentences.storage import check_seal, sha256_of, write_json
 
 FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests 1"
 CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
@@ -85,7 +85,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
         "trained": trained or earlier.get("trained", {}),
     }
     for file in ("headline", "settings"):
-        write_json(out.with_name(f"{file}.json"), content[file])
+        write_json(out.with_name(f"{file}.json"), content[file], sealed=False)
     write_json(out, content)
 
 
@@ -226,8 +226,10 @@ def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
     """Read the notes beside the phi matrices of test splits, by file."""
     datasets = sorted({run.dataset for run in plan.all_runs.values()})
     files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis]
-    notes = {str(path): read_phi_note(path) for path in files if path.is_file()}
-    return {path: {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}
+    notes = {path: read_phi_note(path) for path in files if path.is_file()}
+    for path, note in notes.items():
+        check_seal(note, path, noted=note_beside(path), cure="recompute phi")
+    return {str(path): {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}
 
 
 def _taken(left: Left, without: str) -> tuple[dict[str, Any], dict[str, Any]]:

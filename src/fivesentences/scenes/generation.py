@@ -17,7 +17,7 @@ from scipy import sparse
 
 from fivesentences.console import track
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.corpus.parquet import write_frame
+from fivesentences.corpus.labels import LABELS, write_labels
 from fivesentences.errors import InputError
 from fivesentences.scenes.captions import Caption, describe
 from fivesentences.scenes.drawing import draw_scene
@@ -144,9 +144,9 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     _write_photographs(folder / "photographs.zip", described)
     _write_lines(folder / "tuples.jsonl.gz", _tuple_lines(described))
     _write_lines(folder / "facts.jsonl.gz", _fact_lines(described))
-    write_frame(_labels(described), folder / "labels.parquet")
     with replacing(folder / "truth.npy") as temporary:
         np.save(temporary, truth_of(described))
+    write_labels(_labels(described), folder / LABELS, (folder / "tuples.jsonl.gz", folder / "truth.npy"))
     return Corpus(name="scenes", table=_table(described, splits))
 
 

@@ -187,7 +187,7 @@ def read_phi(
         raise InputError("there is no such phi matrix", where=path, cure=cure)
     note = read_phi_note(path)
     phi = map_array(path, np.float32, note["shape"])
-    check_seal(note, path, cure="recompute phi")
+    check_seal(note, path, noted=note_beside(path), cure="recompute phi")
     check_made_of(path, note, captions, image_of_caption)
     return phi
 

@@ -131,7 +131,7 @@ def read_vectors(path: Path, captions: pd.DataFrame) -> CaptionVectors:
     array, known = read_npy(path, AGAIN), read_parquet(beside, AGAIN, ["caption_id", "caption"]).to_pandas()
     if not isinstance(note, dict) or not isinstance(note.get("vectors"), dict) or note.get("shape") != [*array.shape]:
         raise InputError("it is not the array of which the note beside it speaks", where=path, cure=AGAIN)
-    check_seal(note, path, beside, cure=AGAIN)
+    check_seal(note, path, beside, noted=note_file, cure=AGAIN)
     text_of = pd.Series(known["caption"].to_numpy(), known["caption_id"].to_numpy())
     rows = text_of.index.get_indexer(pd.Index(captions["caption_id"]))
     same = (rows >= 0) & (text_of.to_numpy()[rows] == captions["caption"].to_numpy())

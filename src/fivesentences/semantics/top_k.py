@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import sys
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,23 +148,29 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
 def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     """Score group after group; how many are done is noted once their rows are on disk."""
     progress = partial / "progress.json"
+    groups = scorer.groups(ROWS_OF_BLOCK)
     arrays: dict[str, Any] = {}
-    done = 0
-    with contextlib.suppress(InputError, ValueError, LookupError, TypeError, OSError):
+    done = checksum = 0
+    with contextlib.suppress(Exception):  # a damaged file fails anywhere: then all is scored again
         saved = read_json(progress)
         if saved["note"] == note:
             arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in KINDS}
-            done = saved["groups"]
+            for group in groups[: saved["groups"]]:
+                checksum = checksum_of_rows(arrays["images"][group], arrays["scores"][group], checksum)
+            fits = all(
+                arrays[name].shape == (scorer.shape[0], k) and arrays[name].dtype == KINDS[name] for name in KINDS
+            )
+            done = saved["groups"] if fits and checksum == saved["checksum"] else 0
     if not done:
+        checksum = 0
         progress.unlink(missing_ok=True)
         arrays = {name: new_npy(partial / f"{name}.npy", kind, (scorer.shape[0], k)) for name, kind in KINDS.items()}
 
     def save() -> None:
         for array in arrays.values():
             array.flush()
-        write_json(progress, {"note": note, "groups": done})
+        write_json(progress, {"note": note, "groups": done, "checksum": checksum})
 
-    groups = scorer.groups(ROWS_OF_BLOCK)
     if done:
         print(f"{partial}: continuing after {done} of {len(groups)} blocks of captions", file=sys.stderr, flush=True)
     saved_at = time.monotonic()
@@ -171,6 +178,7 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
         with Bar(str(note["phi"]), len(groups), done, delay=SECONDS_WITHOUT_BAR) as bar:
             for group, found in ahead(lambda group: best_of_rows(scorer.sparse(group), k), groups[done:]):
                 arrays["images"][group], arrays["scores"][group] = found
+                checksum = checksum_of_rows(*found, checksum)
                 done += 1
                 bar.advance(1)
                 if time.monotonic() - saved_at >= SECONDS_BETWEEN_SAVES:
@@ -182,6 +190,11 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
     if not arrays["scores"].any():
         check_gains(arrays["scores"], str(note["phi"]))
     write_json(partial / "note.json", note | {"sha256": seal_of(note, *(partial / name for name in FILES[:-1]))})
+
+
+def checksum_of_rows(images: NDArray[np.int32], scores: NDArray[np.float32], before: int) -> int:
+    """Return a checksum of some rows and all those before."""
+    return zlib.crc32(scores.tobytes(), zlib.crc32(images.tobytes(), before))
 
 
 def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -223,6 +236,6 @@ def read_top_k(
     note = read_note(path / "note.json")
     shape = [note["shape"][0], note.get("top_k")]
     images, scores = (map_array(path / f"{name}.npy", kind, shape) for name, kind in KINDS.items())
-    check_seal(note, *(path / name for name in FILES[:-1]), cure="recompute phi")
+    check_seal(note, *(path / name for name in FILES[:-1]), noted=path / FILES[-1], cure="recompute phi")
     check_made_of(path, note, captions, image_of_caption)
     return TopK(images, scores, note)

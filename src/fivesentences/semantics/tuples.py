@@ -20,6 +20,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.storage import sha256_of
@@ -119,6 +120,7 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
         if name not in found:
             which = f"{key.replace('_', ' ')} {_shown(name)} (caption {index} of {len(names)})"
             raise InputError(f"{path}: there are no tuples for {which}; parse these captions again.")
+    check_beside_labels(path, "recreate it")
     return Tuples([found[name] for name in names], source, sha256_of(path))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.matching import load_weights
-from fivesentences.storage import check_record, replacing
+from fivesentences.storage import check_record, check_zip, replacing
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
 from fivesentences.training.fingerprint import CURE, differences
@@ -149,9 +148,7 @@ class ResumeFolder:
         if not self.path.exists():
             return None, ""
         try:
-            with zipfile.ZipFile(self.path) as whole:  # torch.load does not look at the checksums
-                if damaged := whole.testzip():
-                    raise zipfile.BadZipFile(damaged)
+            check_zip(self.path)
             state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
             changed = differences(dict(state["fingerprint"]), self.fingerprint)
             why = f"{', '.join(changed)} changed"

@@ -17,7 +17,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name
-from fivesentences.storage import RECORD, checksum_of, content_of, sha256_of, write_json
+from fivesentences.storage import RECORD, content_of, sha256_of, write_record
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.code import code_behind, syntax_of
 
@@ -108,8 +108,7 @@ def finish(folder: Path, made_from: dict[str, str], names: Collection[str]) -> d
     Removing the record makes the next job train the run again.
     """
     outputs = {name: sha256_of(folder / name) for name in names}
-    checksums = {name: checksum_of(folder / name) for name in names}
-    write_json(folder / RECORD, {"made_from": made_from, "outputs": outputs, "checksums": checksums})
+    write_record(folder, names, made_from=made_from, outputs=outputs)
     return outputs
 
 

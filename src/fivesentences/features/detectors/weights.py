@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, reason_of
+from fivesentences.storage import check_zip
 
 LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
 SHOWN = 3  # names per kind of mistake
@@ -202,6 +203,7 @@ def _torch_content(path: Path) -> Any:
             with zipfile.ZipFile(path) as archive:
                 if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
                     raise InputError("it unpacks to more than any detector's weights.", where=path)
+        check_zip(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)

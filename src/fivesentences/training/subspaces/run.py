@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from fivesentences.arrays import read_npy
 from fivesentences.config.documents import SELECTIONS, Selection, SubspaceTraining
 from fivesentences.console import Bar
 from fivesentences.corpus.divisions import read_division
-from fivesentences.corpus.documents import read_documents
+from fivesentences.corpus.documents import read_documents, read_vectors
 from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Projector, Vectors, inputs_of
 from fivesentences.models.subspaces.closed_forms import fit_closed_form
@@ -120,7 +119,8 @@ def train_subspaces(
         key = placed.division, prepare, run.words
         if last is None or last[0] != key:
             read = read_documents(documents) if last is None else last[1]
-            images, texts = read_npy(image), None if text is None else read_npy(text)
+            images = read_vectors(image, documents, "image")
+            texts = None if text is None else read_vectors(text, documents, "text")
             division = read_division(placed.division, read)
             last = key, read, inputs_of(read, images, texts, division, *prepare, run.words)
         return last[1].category_names, last[2]
@@ -179,7 +179,7 @@ def _vectors(projectors: Mapping[Selection, Projector], test: Inputs) -> dict[st
 
 def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> None:
     folder = placed.folder
-    write_json(folder / STATED, placed.run.plain)
+    write_json(folder / STATED, placed.run.plain, sealed=False)  # no program reads it
     with replacing(folder / VECTORS) as temporary:
         np.savez(temporary, **vectors)  # type: ignore[arg-type]
     _write_rows(folder / HISTORY, fitted.history, HISTORY_COLUMNS)
