@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -49,14 +50,12 @@ class Command(NamedTuple):
         older: A command line that was run in the folder before.
         read: Reads its result in the folder as later commands do; must differ between results.
         apart: Whether each of its files is a result of its own.
-        most: Kills that are tried, chosen at random, where each takes long; 0: all.
     """
 
     words: str
     older: str = ""
     read: Callable[[Path], Any] | None = None
     apart: bool = False
-    most: int = 0
 
     def __str__(self) -> str:
         return f"{self.older} && {self.words}" if self.older else self.words
@@ -109,6 +108,7 @@ def perform(folder: str, step: str, room: str, said: str, words: str) -> None:
                 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
                 resource.setrlimit(resource.RLIMIT_FSIZE, (int(room), resource.RLIM_INFINITY))
 
+    tempfile.gettempdir()  # where Python tries to write once, under a name of its own
     sys.addaudithook(look)
     from fivesentences.cli import main
 
@@ -128,10 +128,15 @@ def perform(folder: str, step: str, room: str, said: str, words: str) -> None:
 class Killer:
     """Runs commands in a folder, each in a process of its own, and kills them."""
 
-    SETUP = f"sys.path.insert(0, {str(Path(__file__).parent)!r}); import killed_commands; killed_commands.prepare()"
+    SETUP = f"sys.path.insert(0, {str(Path(__file__).parent)!r}); import killed_commands"
 
-    def __init__(self, folder: Path, setup: str = ""):
-        """Use a folder that does not exist; beside it is written too. ``setup`` is done once, in the other process."""
+    def __init__(self, folder: Path, setup: str = "killed_commands.prepare()"):
+        """Use a folder that does not exist; beside it is written too.
+
+        Args:
+            folder: The folder.
+            setup: What the process that starts the others does first.
+        """
         self.folder, self._said = folder, folder.with_name("said")
         for name, value in (("TMPDIR", "tmp"), ("FIVESENTENCES_CACHE", "cache"), ("XDG_CACHE_HOME", "cache")):
             os.environ[name] = str(folder / value)
@@ -160,7 +165,7 @@ class Killer:
         return self._said.with_name("said.steps").read_text().splitlines()
 
     def try_all(
-        self, command: Command, base: Path, rooms: Sequence[int | None] = ROOM, twice: bool = True
+        self, command: Command, base: Path, rooms: Sequence[int | None] = ROOM, twice: bool = True, most: int = 0
     ) -> Iterator[tuple[str, list[Fault]]]:
         """Kill a command at each step, in a fresh copy of a folder each time; each step and what was wrong.
 
@@ -169,6 +174,7 @@ class Killer:
             base: The folder.
             rooms: Some of ``ROOM``.
             twice: Also kill the second start, at a random step.
+            most: Kills that are tried, chosen at random; 0: all.
         """
         self._fresh(base)
         older = self.folder.with_name("older")
@@ -179,6 +185,7 @@ class Killer:
         before, old = contents(self.folder), self._read(command)
         assert not (failed := self.finish(command.words)), failed
         steps, after, new = self.steps(), contents(self.folder), self._read(command)
+        self.steps_of_last = len(steps)
         made = [path for path in after if before.get(path) != after[path] and after[path] is not None]
         assert steps, "it writes nothing"
         assert command.read is None or old != new, "the results do not differ"
@@ -187,8 +194,8 @@ class Killer:
         tried = [one for one in tried if one[1] is None or steps[one[0] - 1].startswith("open ")]
         if twice:
             tried += [(number, None, moments.randint(1, len(steps))) for number in range(1, len(steps) + 1)]
-        if command.most:
-            tried = moments.sample(tried, min(command.most, len(tried)))
+        if most:
+            tried = moments.sample(tried, min(most, len(tried)))
         for number, room, second in tried:
             self._fresh(older)
             if self.run(command.words, number, room) >= 0:
@@ -240,11 +247,18 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
-def prepare() -> None:
+def prepare(large: bool = False) -> None:
     """Import what commands need, once."""
     torch.set_num_threads(1)
+    modules = ["captioning", "captions", "evaluate", "features", "pairs", "phi"]
+    modules += ["checkpoint", "download", "embed", "jars", "train"] if large else []
+    for name in (*(f"fivesentences.commands.{one}" for one in modules), *(ALSO if large else ())):
+        importlib.import_module(name)
 
 
+ALSO = ("transformers", "fivesentences.corpus.download", "fivesentences.encoders.embedding",
+        "fivesentences.models.released_checkpoints", "fivesentences.training.run",
+        "fivesentences.features.extract")  # fmt: skip
 WORDS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse", "red", "blue", "runs", "sits"]
 ALL_SHEETS = "--json o.json --csv o.csv --markdown o.md --latex o.tex"
 
@@ -336,8 +350,9 @@ def write_large(folder: Path, host: Any) -> None:
         host.files[f"/maven/{artifact.name}"] = artifact.name.encode() * 20_000
 
 
-def serve_jars(url: str) -> None:
-    """Let CoreNLP's jars be small files of a host."""
+def prepare_large(url: str) -> None:
+    """Import what commands need, and let CoreNLP's jars be small files of a host."""
+    prepare(large=True)
     jars.REPOSITORY = f"{url}/maven"
     for name in ("CODE", "MODELS"):
         artifact = getattr(jars, name)

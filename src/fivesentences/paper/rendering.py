@@ -83,11 +83,10 @@ def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem
     Raises:
         InputError: If a number, a published row or a photograph is missing.
     """
-    made = make(spec, context, numbers)
     with together():
         if isinstance(spec, TableSpec):
-            write_table(made, stem)
+            write_table(make(spec, context, numbers), stem)
         elif isinstance(spec, FigureSpec):
             from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
 
-            write_drawing(stem, spec.title, spec.caption, made)
+            write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))
