@@ -15,6 +15,7 @@ from typing import Any
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.tables.writing import write_table
+from fivesentences.storage import together
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 
 TABLES = {
@@ -81,9 +82,10 @@ def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem
     Raises:
         InputError: If a number, a published row or a photograph is missing.
     """
-    if isinstance(spec, TableSpec):
-        write_table(make(spec, context, numbers), stem)
-    elif isinstance(spec, FigureSpec):
-        from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
+    with together():
+        if isinstance(spec, TableSpec):
+            write_table(make(spec, context, numbers), stem)
+        elif isinstance(spec, FigureSpec):
+            from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
 
-        write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))
+            write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))
