@@ -16,10 +16,7 @@ def lazily(package: str) -> Callable[[str], Any]:
 
     @cache
     def offers() -> dict[str, str]:
-        tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
-        typed = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]
-        nodes = [node for block in typed for node in block.body if isinstance(node, ast.ImportFrom)]
-        return {alias.name: str(node.module) for node in nodes for alias in node.names}
+        return offered_by(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
 
     def found(name: str) -> Any:
         # Private names are asked for by every import of a submodule, and would cost reading the source.
@@ -30,3 +27,11 @@ def lazily(package: str) -> Callable[[str], Any]:
         return value
 
     return found
+
+
+def offered_by(source: str) -> dict[str, str]:
+    """Return the modules of the names that the source of a package imports ``if TYPE_CHECKING``."""
+    tree = ast.parse(source)
+    typed = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]
+    nodes = [node for block in typed for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in nodes for alias in node.names}

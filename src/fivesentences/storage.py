@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -41,6 +42,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _FULL = (*_NO_ROOM, errno.EROFS, errno.EFBIG, errno.EIO)
 # What numpy and torch say when a disk is full, without the number of the error.
 _CUT = re.compile(r"\d+ requested and \d+ written|unexpected pos \d+ vs \d+|PytorchStreamWriter failed writing")
+# Files that get their names together: temporary path (None: it goes) and name.
+_TOGETHER: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("together", default=None)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 
 
@@ -58,7 +61,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
     """
     path = Path(path)
     if _is_stream(path):
-        with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
+        with scratch() as folder:
             temporary = Path(folder, path.name if path.suffix else f"{path.name}.partial")
             yield temporary
             try:
@@ -76,7 +79,11 @@ def replacing(path: Path | str) -> Iterator[Path]:
         # Nobody can have planted a link or a file under this name. What is private is private before it is whole.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666))
         yield temporary
-        rename(temporary, target)
+        _settle(temporary, target)
+        if (others := _TOGETHER.get()) is None:
+            temporary.replace(target)
+        else:
+            others.append((temporary, target))
     except Exception as error:
         full = OSError(errno.ENOSPC, "", str(target)) if _CUT.search(str(error)) else error
         if isinstance(full, OSError) and (
@@ -85,8 +92,48 @@ def replacing(path: Path | str) -> Iterator[Path]:
             raise _unwritable(path, full) from None
         raise  # it is about another file, which the block reads, or no matter of files
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if (temporary, target) not in (_TOGETHER.get() or ()):
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Let all files that ``replacing`` writes in a block get their names at its end: none lies beside one of before.
+
+    No system renames several files at once. So the older ones are removed before the first new one gets its name: a
+    kill in this moment leaves some missing, and never a mix that a reader would take for one result. A block within
+    another ends with that.
+    """
+    if _TOGETHER.get() is not None:
+        yield
+        return
+    files: list[tuple[Path | None, Path]] = []
+    token = _TOGETHER.set(files)
+    try:
+        yield
+        try:
+            for _, target in files if len(files) > 1 else ():
+                target.unlink(missing_ok=True)
+            for temporary, target in files:
+                if temporary is not None:
+                    temporary.replace(target)
+        except OSError as error:
+            raise _unwritable(target, error) from None
+    finally:
+        _TOGETHER.reset(token)
+        for temporary, _ in files:
+            if temporary is not None:
+                with contextlib.suppress(OSError):
+                    temporary.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Delete an output of an earlier call, if there is one; within ``together``, at the end of its block."""
+    if (others := _TOGETHER.get()) is None:
+        path.unlink(missing_ok=True)
+    else:
+        others.append((None, path))
 
 
 def rename(temporary: Path, target: Path) -> None:
@@ -95,6 +142,12 @@ def rename(temporary: Path, target: Path) -> None:
     Raises:
         OSError: If it cannot be renamed.
     """
+    _settle(temporary, target)
+    temporary.replace(target)
+
+
+def _settle(temporary: Path, target: Path) -> None:
+    """Bring a finished file to the disk, with the permissions of the file that it will replace."""
     with contextlib.suppress(FileNotFoundError):
         older = target.stat()
         mode = stat.S_IMODE(older.st_mode)
@@ -106,7 +159,6 @@ def rename(temporary: Path, target: Path) -> None:
         temporary.chmod(mode)
     with temporary.open("rb") as written:
         os.fsync(written.fileno())
-    temporary.replace(target)
 
 
 def _check_not_read_only(path: Path) -> None:
@@ -141,7 +193,7 @@ def remove_leftovers(folder: Path | str) -> list[Path]:
     Returns:
         The deleted files.
     """
-    return _remove_left(Path(folder).rglob(".*.partial*"))
+    return _remove_left(list(Path(folder).rglob(".*.partial*")))
 
 
 @cache
@@ -155,9 +207,9 @@ def _remove_left(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         found = _LEFTOVER.fullmatch(path.name)
         ended = found and found["machine"] == _MACHINE and not _lives(int(found["process"]))
-        if ended and path.is_file():
+        if ended and not path.is_symlink():
             with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
                 removed.append(path)
     return removed
 
@@ -320,6 +372,30 @@ def open_lock(path: Path) -> IO[bytes]:
         return open(path, "ab", opener=unlinked)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def remove_unlocked(path: Path) -> bool:
+    """Delete a lock, or a file that serves as one, which an ended process has left; return whether that was done."""
+    with contextlib.suppress(OSError, InputError):  # a link, or a file of somebody else
+        if path.is_file():
+            with open_lock(path) as file:
+                if locked(file):
+                    path.unlink()
+                    return True
+    return False
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield an empty folder for temporary files, which is removed; folders that ended processes have left are too."""
+    above, name = Path(tempfile.gettempdir()), "fivesentences"
+    _clear(above)
+    folder = _beside(above / name)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def work_folder(path: Path) -> Path:

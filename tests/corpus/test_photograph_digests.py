@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import zipfile
 import pytest
 
 from fivesentences.corpus import photograph_digests
-from fivesentences.corpus.photograph_digests import identify
+from fivesentences.corpus.photograph_digests import digest_of, identify
 from fivesentences.errors import InputError
 
 LONG_AGO = 1_000_000_000_000_000_000
@@ -96,3 +97,24 @@ def test_an_archive_is_known_by_the_checksums_inside(folder, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="contains no photographs"):
         identify(tmp_path / "none")
+
+
+def test_other_files_are_known_by_bytes_and_an_archive_by_its_directory(folder, tmp_path, monkeypatch):
+    memory, file, archive = tmp_path / "memory.json", tmp_path / "a.csv", tmp_path / "a.zip"
+    file.write_bytes(b"a" * 5000)
+    assert digest_of(file, memory) == hashlib.sha256(b"a" * 5000).hexdigest()
+    assert digest_of(tmp_path / "none", memory) is None
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(archive, "w", compression) as made:
+            made.writestr("a.txt", "text" * 100)
+        if compression == zipfile.ZIP_STORED:
+            packed = digest_of(archive, memory)
+    assert digest_of(archive, memory) == packed
+    before = digest_of(folder, memory)
+    (folder / "notes.txt").write_text("other notes")
+    assert digest_of(folder, memory) != before
+    monkeypatch.setattr(photograph_digests, "WHOLE", 100)
+    monkeypatch.setattr(photograph_digests, "BLOCK", 10)
+    large = digest_of(file.rename(tmp_path / "large"), memory)
+    (tmp_path / "large").write_bytes(b"a" * 4999 + b"b")
+    assert digest_of(tmp_path / "large", memory) != large

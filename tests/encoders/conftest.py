@@ -90,11 +90,9 @@ VISION = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "n
           "image_size": SIZE, "patch_size": 4, "projection_dim": DIM}  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CLIP of transformers."""
+def write_clip(folder: Path) -> Path:
+    """Write a CLIP of transformers."""
     transformers = pytest.importorskip("transformers")
-    folder = tmp_path_factory.mktemp("clip")
     letters = _letters()
     text = {**TEXT, "vocab_size": len(letters), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
     config = transformers.CLIPConfig(text_config=text, vision_config=VISION, projection_dim=DIM)
@@ -105,6 +103,11 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
         transformers.CLIPTokenizer(vocab=letters, merges=[], model_max_length=TOKENS),
     ).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clip(tmp_path_factory.mktemp("clip"))
 
 
 @pytest.fixture(scope="session")

@@ -29,13 +29,17 @@ FETCHED = tuple(
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a dry run: its rule, wildcards, files by name (a list where there are several) and parameters."""
+    """A job of a dry run: its rule, wildcards, files by name (a list where there are several) and parameters.
+
+    A file of ``by_time`` makes it run again when it is newer.
+    """
 
     rule: str
     wildcards: dict[str, str]
     inputs: dict[str, Any]
     outputs: list[str]
     params: dict[str, Any]
+    by_time: list[str]
 
 
 def count(jobs: list[Job]) -> Counter[str]:
@@ -82,6 +86,7 @@ def dry_run(config: Path, targets: tuple[str, ...]) -> list[Job]:
                 dict(job.input.items()),
                 list(map(str, job.output)),
                 dict(job.params.items()),
+                [str(file) for file in job.input if not file.is_ancient],
             )
             for job in workflow._workflow.dag.jobs
         ]

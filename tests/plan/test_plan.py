@@ -74,6 +74,8 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
     fetched = {path for job in jobs if job.rule == "download" for path in job.outputs}
     given = {Path(path).resolve() for path in (read_here - made) | fetched}
     assert given <= {path.resolve() for path in plan.files_no_rule_makes(scale.scale)}
+    # Times count between jobs alone: of what comes from elsewhere the content does.
+    assert {path for job in jobs for path in job.by_time} <= made - fetched
     brought = [
         own,
         *(regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))),
@@ -129,7 +131,7 @@ def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
 @pytest.mark.workflow
 def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
-    real |= {"keep_documents"}  # whose texts are vectors
+    real |= {"list_images", "keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"detect_regions"}  # see tests/features
     fetched = {"fetch_network", "fetch_parser"}

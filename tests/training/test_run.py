@@ -26,7 +26,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.semantics import write_phi
 from fivesentences.storage import RECORD
-from fivesentences.training import Run, code, load_trained, read_run, train_run, train_runs
+from fivesentences.training import Run, code, fingerprint, load_trained, read_run, train_run, train_runs
 from fivesentences.training import run as run_module
 from fivesentences.training.checkpoint import FORMAT
 from fivesentences.training.fingerprint import SETTINGS
@@ -231,7 +231,7 @@ def test_words_of_the_code_leave_all_runs_finished_and_a_sign_leaves_none(three,
         text = (package / file).read_text(encoding="utf-8")
         assert old in text
         (package / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-        for cached in (code.code_behind, code._syntax, code._imported):
+        for cached in (code.code_behind, code._facts, code._imported, code._beside, fingerprint._code_of):
             cached.cache_clear()
         before = len(trained)
         train_runs(three)

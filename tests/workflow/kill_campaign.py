@@ -1,7 +1,7 @@
-"""Kill the workflow again and again while it makes one scale, and compare its results with an undisturbed run's.
+"""Kill the workflow again and again while it makes one scale, and commands at their steps, and compare the results.
 
-Not part of `uv run pytest`, since it takes many minutes. It writes kills.csv and kills.md, from which
-`docs/values` makes the page where FOLDER is results/reliability:
+Not part of `uv run pytest`, since it takes many minutes. It writes kills.csv and kills.md, commands.csv and
+commands.md, from which `docs/values` makes the page where FOLDER is results/reliability:
 
     uv run python tests/workflow/kill_campaign.py --out results/reliability
 """
@@ -14,6 +14,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -80,6 +81,38 @@ def table_of(kills: list[Kill]) -> str:
     return "\n".join([*head, *(f"| {stage} | {count} | {alone} |" for stage, count, alone in rows)]) + "\n"
 
 
+def kill_commands(out: Path, most: int, only: str) -> None:
+    """Kill each command at some of its steps in the file system; the programs of one process start all."""
+    sys.path.insert(0, str(PROJECT / "tests"))
+    import killed_commands
+    from host import running_host
+
+    rows, faults = [], []
+    with tempfile.TemporaryDirectory() as temporary, running_host() as host:
+        small, large = Path(temporary, "small"), Path(temporary, "large")
+        killed_commands.write_small(small)
+        killed_commands.write_large(large, host)
+        killer = killed_commands.Killer(Path(temporary, "work"), f"killed_commands.prepare_large({host.url!r})")
+        for base, commands in ((small, killed_commands.SMALL), (large, killed_commands.LARGE)):
+            for command in commands:
+                if only not in str(command):
+                    continue
+                tried = list(killer.try_all(command, base, most=most))
+                wrong = [fault for _, found in tried for fault in found]
+                faults += wrong
+                rows.append((str(command), killer.steps_of_last, len(tried), len({fault.step for fault in wrong})))
+                print(rows[-1], *wrong, sep="\n    ", flush=True)
+        killer.close()
+    table = pd.DataFrame(rows, columns=["command", "steps", "kills", "faults"])
+    total = table[["steps", "kills", "faults"]].sum().to_frame().T.assign(commands=len(table))
+    out.mkdir(parents=True, exist_ok=True)
+    total.to_csv(out / "commands.csv", index=False)
+    lines = [f"| `{row.command}` | {row.steps} | {row.kills} | {row.faults} |" for row in table.itertuples()]
+    head = ["| command | steps | kills | faults |", "| --- | ---: | ---: | ---: |"]
+    (out / "commands.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+    print(pd.Series([fault.kind for fault in faults]).value_counts())
+
+
 def main() -> None:
     """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -88,7 +121,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="of the moments; default new ones each time")
     parser.add_argument("--share", type=float, default=1.0, help="of the kills; default all 20")
     parser.add_argument("--out", type=Path, default=Path("results/reliability"))
+    parser.add_argument("--part", choices=["workflow", "commands"], help="default both")
+    parser.add_argument("--most", type=int, default=30, help="kills of each command; 0: before and after every step")
+    parser.add_argument("--only", default="", help="commands that hold this text")
     arguments = parser.parse_args()
+    if arguments.part != "workflow":
+        kill_commands(arguments.out, arguments.most, arguments.only)
+    if arguments.part != "commands":
+        kill_workflow(arguments)
+
+
+def kill_workflow(arguments: argparse.Namespace) -> None:
+    """Kill the workflow, and write what came of it."""
     moments = random.Random(arguments.seed)
     wanted = [stage for stage, count in KILLS.items() for _ in range(max(1, round(count * arguments.share)))]
     with tempfile.TemporaryDirectory() as temporary:

@@ -49,7 +49,7 @@ def test_edited_and_removed_photographs_are_read_again_and_touched_or_recopied_o
     assert to_do() == {"extract_features"}
 
     (images / "4.png").unlink()
-    assert to_do() == {"load_corpus", "extract_features"}
+    assert to_do() == {"list_images", "extract_features"}
 
 
 @pytest.mark.workflow
@@ -77,3 +77,9 @@ def test_a_folder_whose_name_snakemake_or_a_shell_would_change_is_refused_before
     output = snakemake(folder, "mine.yaml", "features", "-n", *profile, code=1, **about)
     assert f"{name}: it" in output and "Building DAG" not in output
     assert {path.name for path in folder.iterdir()} <= {name, "mine.yaml", "captions.csv", ".snakemake"}
+
+
+@pytest.mark.workflow
+def test_job_arrays_whose_failing_tasks_remove_finished_work_are_refused(folder: Path) -> None:
+    output = snakemake(folder, "mine.yaml", "features", "-n", "--slurm-array-jobs", "all", code=1)
+    assert "--slurm-array-jobs" in output and "Building DAG" not in output

@@ -154,7 +154,7 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
     table = pd.read_parquet(captions)
     table.loc[0, "caption"] = "a cat sleeps ."
     table.to_parquet(captions, index=False)
-    of_captions = {"extract_part": 2, "join_features": 1, "show_features": 1}
+    of_captions = {"extract_part": 2, "join_features": 1, "show_features": 1}  # images are drawn with their captions
     of_captions |= {"prepare_cider": 1, "score_captions": 1, "show_examples": 1}
     assert to_do(reader) == of_captions | evaluated | titled
 

@@ -3,7 +3,7 @@
 
 rule keep_documents:
     input:
-        unpack(lambda wildcards: PLAN.subspaces.read_for_documents(wildcards.documents)),
+        unpack(files_of_documents),
     output:
         documents="results/corpus/documents/{documents}.parquet",
         image="results/features/documents/{documents}/image.npy",
@@ -19,6 +19,7 @@ rule keep_documents:
         runtime="30m",
     params:
         spec=settings_of_documents,
+        given=lambda wildcards: content_of(*given_documents(wildcards.documents)),
     message:
         "Read the documents of {wildcards.documents}: categories, and vectors of images and texts"
     script:

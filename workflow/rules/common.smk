@@ -3,16 +3,21 @@ import atexit
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
 
 from fivesentences.config.files import base_of, check_in_shell, nearby
 from fivesentences.config.metrics import METRICS
+from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import remove_leftovers
+from fivesentences.training.code import code_of_script, remember
+from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
@@ -41,9 +46,13 @@ try:
     if on_cluster:
         written += [*FILES, Path.cwd(), *(file for scale in PLAN.scales for file in PLAN.files_no_rule_makes(scale))]
     check_in_shell(written, twice=on_cluster)
+    if any(word.startswith("--slurm-array-jobs") for word in sys.argv):
+        raise InputError("--slurm-array-jobs: a task that fails removes what others have finished; leave it out.")
 except InputError as error:
     raise WorkflowError(f"{error}") from None
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
+PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
+remember(SOURCES := Path(".snakemake/code.json"))
 MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
 
@@ -84,6 +93,28 @@ def subspace_job_of(wildcards):
     return f"{wildcards.documents}/{wildcards.job}"
 
 
+# After a job Snakemake deletes outputs that are older than an input, be it `ancient`: a file of a user may be dated ahead.
+
+
+async def check_output_mtime(dag, job, output, check=DAG.check_output_mtime):
+    inputs = [file for file in job.input if not file.is_ancient]
+    await check(dag, SimpleNamespace(input=inputs, rule=job.rule), output)
+
+
+DAG.check_output_mtime = check_output_mtime
+
+
+def code_of(rule):
+    """A parameter that says what the code of a rule does: its script, and what that imports of the package."""
+    script = rule.basedir.join(rule.script)
+
+    def digest(wildcards):
+        with workflow.sourcecache.open(script, "rb") as file:
+            return code_of_script(file.read(), LISTS | WITHOUT_EFFECT, SOURCES)
+
+    return digest
+
+
 # What a person must fetch, and has not, ends the planning: all of it is named at once.
 
 
@@ -100,22 +131,41 @@ def fetched_by_program(wildcards):
     return unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
 
 
-def precomp_folder(wildcards):
+def folder_of_features(wildcards):
     folder = PLAN.features.folder_of_features(wildcards.dataset).folder
-    return unless_absent(not folder.exists(), folder)
+    return given(unless_absent(not folder.exists(), folder))
 
 
-# Nothing here makes a user's own photographs: whatever reads them takes a digest as a parameter and ignores their times.
+# Nothing here makes what a user or a download gives: whatever reads such files takes digests of them as a parameter and
+# ignores their times.
+
+
+def given(files):
+    return ancient(str(files) if isinstance(files, Path) else [str(file) for file in files])
+
+
+def content_of(*files):
+    return PLAN.datasets.content_of(map(Path, files))
+
+
+def content_of_captions(wildcards):
+    data, files = SCALE.datasets[wildcards.dataset], PLAN.datasets.captions_of(wildcards.dataset)
+    if data.loader == "precomp":  # whose arrays are none of a corpus
+        files = sorted(precomp_folder(data.folder, data.prefix).glob("*.txt"))
+    return content_of(*files)
 
 
 def photographs_of(dataset):
-    files = [] if dataset is None else [str(path) for path in PLAN.datasets.photographs_of(dataset)]
-    return ancient(files) if dataset in PLAN.datasets.own else files
+    files = [] if dataset is None else PLAN.datasets.photographs_of(dataset)
+    return [str(path) for path in files] if dataset in PLAN.datasets.scenes else given(files)
 
 
 def digest_of(dataset):
     identity = PLAN.datasets.digest_of_photographs(dataset)
-    return identity and identity.content
+    if identity is not None:
+        return identity.content
+    drawn = dataset is None or dataset in PLAN.datasets.scenes
+    return None if drawn else content_of(*PLAN.datasets.photographs_of(dataset))
 
 
 def photographs(wildcards):
@@ -129,6 +179,40 @@ def digest_of_photographs(wildcards):
 def digest_of_names(wildcards):
     identity = PLAN.datasets.digest_of_photographs(wildcards.dataset)
     return identity and identity.names
+
+
+def digest_of_images(wildcards):
+    return PLAN.datasets.digest_of_images(wildcards.dataset)
+
+
+def images_of(wildcards):
+    """The images that features are made of: a corpus without its captions, or drawn scenes."""
+    drawn = wildcards.dataset in PLAN.datasets.scenes
+    return PLAN.places.corpus(wildcards.dataset) if drawn else PLAN.places.images(wildcards.dataset)
+
+
+def content_of_weights(wildcards):
+    return content_of(*PLAN.features.weights_of(wildcards.extracted))
+
+
+def content_of_arrays(data):
+    """Digests of what a precomp folder holds of features: all of it but the texts."""
+    files = sorted(precomp_folder(data.folder, data.prefix).iterdir()) if data.folder.is_dir() else []
+    return content_of(*(file for file in files if file.suffix != ".txt" and not file.name.startswith(".")))
+
+
+def judgements(wildcards):
+    files = PLAN.datasets.judgements_of(wildcards.dataset, wildcards.judge)
+    return files if wildcards.judge == "scenes_truth" else given(files)
+
+
+def content_of_judgements(wildcards):
+    return None if wildcards.judge == "scenes_truth" else content_of(*judgements(wildcards))
+
+
+def vocabularies(wildcards):
+    runs = PLAN.runs_of_job(job_of(wildcards))
+    return sorted({words for run in runs if (words := run.training.vocabulary) is not None})
 
 
 def labels(wildcards):
@@ -207,6 +291,18 @@ def phi_of_margins(wildcards):
     sets = PLAN.phi.captions_with_margins(wildcards.dataset)
     files = [file for one in sets for file in one["phi_files"].values()]
     return sorted({*files, *map(str, PLAN.phi.files_read_by(runs_with_margins(wildcards)))})
+
+
+def given_documents(documents):
+    """What documents are read from that no rule makes, folders in an original layout too."""
+    spec = PLAN.subspaces.document_specs[documents]
+    files = PLAN.subspaces.read_for_documents(documents) if spec.loader != "corpus" else {}
+    return [spec.folder] if spec.loader == "nus_wide" else list(files.values())
+
+
+def files_of_documents(wildcards):
+    files, theirs = PLAN.subspaces.read_for_documents(wildcards.documents), given_documents(wildcards.documents)
+    return {name: ancient(str(file)) if file in theirs else file for name, file in files.items()}
 
 
 def settings_of_documents(wildcards):

@@ -53,7 +53,7 @@ rule draw_scenes:
 
 rule load_corpus:
     input:
-        captions=lambda wildcards: PLAN.datasets.captions_of(wildcards.dataset),
+        captions=lambda wildcards: given(PLAN.datasets.captions_of(wildcards.dataset)),
     output:
         corpus="results/corpus/{dataset}.parquet",
     log:
@@ -67,6 +67,7 @@ rule load_corpus:
         runtime="10m",
     params:
         data=settings_of_corpus,
+        captions=content_of_captions,
         photographs=digest_of_names,
         needs=splits_needed,
     message:
@@ -75,10 +76,34 @@ rule load_corpus:
         "../scripts/load_corpus.py"
 
 
+# What features are made of: a corrected caption makes none again.
+rule list_images:
+    input:
+        captions=lambda wildcards: given(PLAN.datasets.captions_of(wildcards.dataset)),
+    output:
+        images="results/corpus/{dataset}/images.parquet",
+    log:
+        "logs/corpus/{dataset}/images.log",
+    benchmark:
+        "logs/benchmarks/corpus/{dataset}/images.tsv"
+    wildcard_constraints:
+        dataset=one_of(PLAN.datasets.except_for(PLAN.datasets.scenes)),
+    resources:
+        mem_mb=4000,
+        runtime="10m",
+    params:
+        data=settings_of_corpus,
+        code=digest_of_images,  # what the code finds, and not what it is
+    message:
+        "List the images of {wildcards.dataset}"
+    script:
+        "../scripts/list_images.py"
+
+
 rule label_images:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        instances=lambda wildcards: PLAN.datasets.downloaded(wildcards.dataset, "instances")[0],
+        instances=lambda wildcards: given(PLAN.datasets.downloaded(wildcards.dataset, "instances")[0]),
     output:
         labels="results/corpus/{dataset}/labels.parquet",
     log:
@@ -90,6 +115,8 @@ rule label_images:
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
+    params:
+        instances=lambda wildcards: content_of(PLAN.datasets.downloaded(wildcards.dataset, "instances")[0]),
     message:
         "Label the objects in the test images of {wildcards.dataset}"
     script:

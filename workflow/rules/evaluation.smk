@@ -147,7 +147,7 @@ rule contrast_runs:
 rule ask_judge:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        judgements=lambda wildcards: PLAN.datasets.judgements_of(wildcards.dataset, wildcards.judge),
+        judgements=judgements,
         tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.phi.judged], "test"),
         vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [phi for phi, _ in PLAN.phi.judged]),
     output:
@@ -163,6 +163,7 @@ rule ask_judge:
         runtime="30m",
     params:
         phis=PLAN.phi.judged,
+        judgements=content_of_judgements,
     message:
         "Measure how far each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
@@ -172,7 +173,7 @@ rule ask_judge:
 rule find_positives:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        judgements=lambda wildcards: PLAN.datasets.judgements_of(wildcards.dataset, wildcards.judge),
+        judgements=judgements,
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.phis_read("found_positives")),
         labels=labels,
     output:
@@ -184,6 +185,8 @@ rule find_positives:
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
+    params:
+        judgements=content_of_judgements,
     message:
         "Count the positives of {wildcards.judge} among the first ranks of {wildcards.dataset} by each phi"
     script:

@@ -21,9 +21,9 @@ rule fetch_network:
 
 rule extract_features:
     input:
-        corpus="results/corpus/{dataset}.parquet",
+        corpus=images_of,
         photographs=photographs,
-        weights=lambda wildcards: PLAN.features.weights_of(wildcards.extracted),
+        weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
         fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
     output:
         features="results/features/{dataset}/{extracted}.npy",
@@ -43,6 +43,7 @@ rule extract_features:
         gpu=int(SCALE.training.gpu),
     params:
         photographs=digest_of_photographs,
+        weights=content_of_weights,
         spec=settings_of_features,
     message:
         "Extract {wildcards.extracted} features of {wildcards.dataset}"
@@ -78,6 +79,7 @@ use rule extract_features as extract_part with:
         part_of_images="[0-9]+",
     params:
         photographs=digest_of_photographs,
+        weights=content_of_weights,
         spec=settings_of_features,
         part=lambda wildcards: int(wildcards.part_of_images),
     message:
@@ -113,7 +115,7 @@ rule join_features:
 
 rule reduce_features:
     input:
-        corpus="results/corpus/{dataset}.parquet",
+        corpus=images_of,
         features=features_before,
     output:
         features="results/features/{dataset}/{reduced}.npy",
@@ -141,7 +143,7 @@ rule reduce_features:
 rule describe_precomp:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        folder=precomp_folder,
+        folder=folder_of_features,
     output:
         description="results/features/{dataset}/{extracted}.json",
         images="results/features/{dataset}/{extracted}.images.parquet",
@@ -156,6 +158,7 @@ rule describe_precomp:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
+        folder=lambda wildcards: content_of_arrays(PLAN.features.folder_of_features(wildcards.dataset)),
         data=lambda wildcards: PLAN.features.folder_of_features(wildcards.dataset).model_dump(
             include={"prefix", "testall"}
         ),

@@ -4,8 +4,8 @@
 rule make_table:
     input:
         numbers=lambda wildcards: PLAN.report.numbers_of(wildcards.scale, wildcards.table),
-        study=lambda wildcards: PLAN.study_file(wildcards.table),
-        published=lambda wildcards: PLAN.report.published_of(wildcards.table),
+        study=lambda wildcards: given(PLAN.study_file(wildcards.table)),
+        published=lambda wildcards: given(PLAN.report.published_of(wildcards.table)),
     output:
         data="results/paper/{scale}/{table}.json",
         csv="results/paper/{scale}/{table}.csv",
@@ -22,6 +22,7 @@ rule make_table:
         runtime="10m",
     params:
         scale=settings_of_scale,
+        given=lambda wildcards: content_of(PLAN.study_file(wildcards.table), *PLAN.report.published_of(wildcards.table)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.table),
         texts=lambda wildcards: texts_of(wildcards.table),
     message:
@@ -33,9 +34,9 @@ rule make_table:
 rule plot_figure:
     input:
         numbers=lambda wildcards: PLAN.report.numbers_of(wildcards.scale, wildcards.figure),
-        published=lambda wildcards: PLAN.report.published_of(wildcards.figure),
+        published=lambda wildcards: given(PLAN.report.published_of(wildcards.figure)),
         photographs=lambda wildcards: photographs_of(dataset_of_photographs(wildcards)),
-        study=lambda wildcards: PLAN.study_file(wildcards.figure),
+        study=lambda wildcards: given(PLAN.study_file(wildcards.figure)),
     output:
         texts="results/paper/{scale}/{figure}.json",
         data="results/paper/{scale}/{figure}.csv",
@@ -53,6 +54,9 @@ rule plot_figure:
         scale=settings_of_scale,
         pictured=dataset_of_photographs,
         photographs=lambda wildcards: digest_of(dataset_of_photographs(wildcards)),
+        given=lambda wildcards: content_of(
+            PLAN.study_file(wildcards.figure), *PLAN.report.published_of(wildcards.figure)
+        ),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.figure),
         texts=lambda wildcards: texts_of(wildcards.figure),
     message:
@@ -65,7 +69,7 @@ rule gather_latex:
     input:
         tables=expand("results/paper/{{scale}}/{table}.{suffix}", table=PLAN.tables, suffix=["json", "tex"]),
         figures=expand("results/paper/{{scale}}/{figure}.{suffix}", figure=PLAN.figures, suffix=["json", "pdf"]),
-        studies=PLAN.study_files,
+        studies=given(PLAN.study_files),
     output:
         document="results/paper/{scale}/paper.tex",
     log:
@@ -77,6 +81,7 @@ rule gather_latex:
         mem_mb=1000,
         runtime="10m",
     params:
+        given=lambda wildcards: content_of(*PLAN.study_files),
         scale=settings_of_scale,
     message:
         "Gather in LaTeX the tables and figures of scale {wildcards.scale}"
@@ -88,8 +93,8 @@ rule judge_claims:
     input:
         # Numbers of the runs that claims compare, by name: tidy, per_image, queries, judged, found.
         unpack(lambda wildcards: PLAN.report.numbers_of_claims(wildcards.scale)),
-        claims=PLAN.claims_files,
-        studies=PLAN.study_files_of_claims,
+        claims=given(PLAN.claims_files),
+        studies=given(PLAN.study_files_of_claims),
     output:
         data="results/paper/{scale}/claims/claims.json",
         csv="results/paper/{scale}/claims/claims.csv",
@@ -108,6 +113,7 @@ rule judge_claims:
         mem_mb=2000,
         runtime="30m",
     params:
+        given=lambda wildcards: content_of(*PLAN.claims_files, *PLAN.study_files_of_claims),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),
         site=site,

@@ -53,7 +53,7 @@ rule show_gallery:
     input:
         disagreements="results/evaluation/disagreements/{scale}.json",
         photographs=lambda wildcards: photographs_of(gallery(wildcards).dataset),
-        study=lambda wildcards: PLAN.study_file(gallery(wildcards).study),
+        study=lambda wildcards: given(PLAN.study_file(gallery(wildcards).study)),
     output:
         data="results/paper/{scale}/gallery/gallery.json",
         csv="results/paper/{scale}/gallery/gallery.csv",
@@ -68,6 +68,7 @@ rule show_gallery:
         runtime="30m",
     params:
         photographs=lambda wildcards: digest_of(gallery(wildcards).dataset),
+        given=lambda wildcards: content_of(PLAN.study_file(gallery(wildcards).study)),
         scale=settings_of_scale,
         site=site,
     message:
@@ -83,7 +84,7 @@ rule make_study_page:
             "results/paper/{{scale}}/{figure}.png", figure=of_study(PLAN.figures, wildcards)
         ),
         claims="results/paper/{scale}/claims/claims.json",
-        study=lambda wildcards: PLAN.study_file(wildcards.study),
+        study=lambda wildcards: given(PLAN.study_file(wildcards.study)),
     output:
         page="results/paper/{scale}/{study}/index.html",
     log:
@@ -95,6 +96,7 @@ rule make_study_page:
         mem_mb=1000,
         runtime="10m",
     params:
+        given=lambda wildcards: content_of(PLAN.study_file(wildcards.study)),
         scale=settings_of_scale,
         site=site,
     message:
@@ -120,7 +122,7 @@ rule make_page:
             else []
         ),
         tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
-        studies=PLAN.study_files,
+        studies=given(PLAN.study_files),
     output:
         page="results/paper/{scale}/index.html",
     log:
@@ -132,6 +134,7 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
+        given=lambda wildcards: content_of(*PLAN.study_files),
         scale=settings_of_scale,
         site=site,
         trained=lambda wildcards: {
@@ -147,8 +150,8 @@ rule make_page:
 rule write_manifest:
     input:
         numbers=lambda wildcards: PLAN.report.every_number(wildcards.scale),
-        studies=PLAN.study_files,
-        published=sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)}),
+        studies=given(PLAN.study_files),
+        published=given(PUBLISHED),
         page="results/paper/{scale}/index.html",
     output:
         manifest="results/paper/{scale}/manifest.json",
@@ -162,6 +165,7 @@ rule write_manifest:
         mem_mb=2000,
         runtime="1h",
     params:
+        given=lambda wildcards: content_of(*PLAN.study_files, *PUBLISHED),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),
         benchmarks=benchmarks(),

@@ -9,9 +9,7 @@ rule train:
         features=lambda wildcards: PLAN.features.of_run(PLAN.runs_of_job(job_of(wildcards))[0]),
         phi=lambda wildcards: PLAN.phi.files_read_by(PLAN.runs_of_job(job_of(wildcards))),
         # Word lists that runs read instead of counting words.
-        vocabulary=lambda wildcards: sorted(
-            {words for run in PLAN.runs_of_job(job_of(wildcards)) if (words := run.training.vocabulary) is not None}
-        ),
+        vocabulary=lambda wildcards: given(vocabularies(wildcards)),
     output:
         record="results/training/jobs/{dataset}/{job}.json",
     log:
@@ -25,7 +23,10 @@ rule train:
         runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
         gpu=int(SCALE.training.gpu),
     params:
+        # As a run's folder records it: one more model, or an edited one, concerns no others.
+        code=lambda wildcards: sorted({code_of_run(run) for run in PLAN.runs_of_job(job_of(wildcards))}),
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
+        vocabulary=lambda wildcards: content_of(*vocabularies(wildcards)),
         tensorboard=SCALE.training.tensorboard,
         # It changes no result: as a function of the threads, as Snakemake sees it, it does not make it train again.
         runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,

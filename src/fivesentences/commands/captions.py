@@ -17,7 +17,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
 from fivesentences.evaluation.caption_tables import SUFFIXES, CaptionTable, read_caption_table
-from fivesentences.storage import check_outputs, write_lines
+from fivesentences.storage import check_outputs, together, write_lines
 
 DATASETS = get_args(Dataset)
 # What the workflow calls these datasets.
@@ -90,11 +90,12 @@ def captions(
             f"{what}: an image has {fewest} to {most} captions{'' if fewest < most else ', not beside each other'}, so "
             "the captions alone do not say whose they are; write that too with --image-of-caption FILE."
         )
-    write_lines(out, table.captions)
-    if image_of_caption is not None:
-        write_lines(image_of_caption, table.image_of_caption.tolist())
-    if image_names is not None:
-        write_lines(image_names, table.images)
+    with together():
+        write_lines(out, table.captions)
+        if image_of_caption is not None:
+            write_lines(image_of_caption, table.image_of_caption.tolist())
+        if image_names is not None:
+            write_lines(image_names, table.images)
     needed = f"--per-image {most}" if in_blocks else f"--image-of-caption {image_of_caption}"
     phi = "" if in_blocks and most == 5 else f'; "phi" needs {needed}'
     print(f"{out}: {len(table.captions):,} captions of {len(table.images):,} images, {what}{phi}")

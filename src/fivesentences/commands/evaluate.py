@@ -24,6 +24,7 @@ from fivesentences.evaluation.result_files import Result, read_queries, subject_
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
+from fivesentences.storage import together
 
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
 
@@ -86,6 +87,7 @@ class Metrics:
         }
 
 
+@together()  # numbers, rankings and tables of two models must not lie beside each other
 def evaluate(
     models: Annotated[list[str], typer.Argument(metavar="MODEL")],
     *,

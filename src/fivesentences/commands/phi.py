@@ -23,11 +23,12 @@ from fivesentences.semantics import (
     write_top_k,
 )
 from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing
+from fivesentences.semantics.java.scene_graph_parser import journal_of
 from fivesentences.semantics.phi_file import check_matrix, note_beside
 from fivesentences.semantics.registry import needs_tuples, parse_name
 from fivesentences.semantics.tokenisation import one_word_each
 from fivesentences.semantics.top_k import FILES, check_store
-from fivesentences.storage import check_outputs
+from fivesentences.storage import check_outputs, remove_unlocked
 
 
 def _names(begun: str) -> list[str]:
@@ -124,7 +125,9 @@ def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples
     """Return the tuples that an earlier call kept, or else parse the captions and keep them."""
     if beside.exists():
         try:
-            return read_tuples(beside, captions)
+            found = read_tuples(beside, captions)
+            remove_unlocked(journal_of(beside))  # of a process killed at its very end
+            return found
         except InputError as error:
             print(f"{error} The captions are parsed again.", file=sys.stderr)
     beside.parent.mkdir(parents=True, exist_ok=True)

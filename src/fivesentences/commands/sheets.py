@@ -27,7 +27,7 @@ from fivesentences.errors import InputError, visible
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.semantics.phi_file import is_note_beside, note_beside
-from fivesentences.storage import check_outputs, replacing, sha256_of
+from fivesentences.storage import check_outputs, replacing, sha256_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,12 +123,13 @@ class Outputs:
             "markdown": lambda: "\n".join(map(markdown, sheets)),
             "latex": lambda: "\n".join(map(latex, sheets)),
         }
-        for form, path in self.files.items():
-            if str(path) == STDOUT:
-                sys.stdout.write(texts[form]())
-            else:
-                with replacing(path) as temporary:
-                    temporary.write_text(texts[form](), encoding="utf-8")
+        with together():
+            for form, path in self.files.items():
+                if str(path) == STDOUT:
+                    sys.stdout.write(texts[form]())
+                else:
+                    with replacing(path) as temporary:
+                        temporary.write_text(texts[form](), encoding="utf-8")
         if not any(str(path) == STDOUT for path in self.files.values()) and not (self.quiet and self.files):
             show(sheets)
 

@@ -11,7 +11,7 @@ import typer
 
 from fivesentences.commands.arguments import Device, Out, Quiet, Split
 from fivesentences.errors import InputError, need
-from fivesentences.storage import check_npy, check_outputs, replacing, write_lines
+from fivesentences.storage import check_npy, check_outputs, replacing, together, write_lines
 
 RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
@@ -81,11 +81,12 @@ def similarity(
         raise InputError(what)
     else:
         gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
-    with replacing(out) as temporary:
-        np.save(temporary, matrix)
-    if captions is not None:
-        write_lines(captions, gallery.captions)
-    if image_of_caption is not None:
-        write_lines(image_of_caption, gallery.image_of_caption.tolist())
+    with together():
+        with replacing(out) as temporary:
+            np.save(temporary, matrix)
+        if captions is not None:
+            write_lines(captions, gallery.captions)
+        if image_of_caption is not None:
+            write_lines(image_of_caption, gallery.image_of_caption.tolist())
     rows, columns = matrix.shape
     print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")

@@ -47,3 +47,9 @@ def files_to_read(
         if at_hand(file.path, folders) and not at_hand(files[whole].path, folders):
             chosen[whole] = file.path
     return list(chosen.values())
+
+
+def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
+    """Return the folder itself or, if it contains ``<prefix>_precomp``, that one."""
+    within = Path(folder) / f"{prefix}_precomp"
+    return within if prefix is not None and within.is_dir() else Path(folder)

@@ -30,7 +30,7 @@ from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors, reason_of
-from fivesentences.storage import alone, inside, md5_of, replacing, sha256_of, write_lines
+from fivesentences.storage import alone, inside, md5_of, remove_unlocked, replacing, sha256_of, write_lines
 
 CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
 ATTEMPTS = 4
@@ -94,7 +94,9 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
     item = entry.files[file]
     target = inside(data_folder, item.path)
     copy = None if mirror is None else inside(mirror, item.path)
+    lock = target.with_name(f".{target.name}.lock")
     if target.exists():
+        remove_unlocked(lock)  # of a process killed at its very end
         _check_present(item, target, mirror)
     elif mirror is not None and copy is not None and copy.exists():
         check_file(copy)
@@ -108,7 +110,7 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
-        with alone(target.with_name(f".{target.name}.lock"), f"{target} is being fetched by another process; waiting"):
+        with alone(lock, f"{target} is being fetched by another process; waiting"):
             if target.exists():  # the other process has fetched it
                 _check_present(item, target, mirror)
                 return target

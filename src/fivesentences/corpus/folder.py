@@ -18,7 +18,7 @@ SPLITS = get_args(Split)
 _OTHERS = {"filename": IMAGES, "caption": COLUMNS}
 
 
-def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) -> Corpus:
+def load_folder(photographs: Path | str, captions_csv: Path | str, name: str, *, compared: bool = True) -> Corpus:
     """Read a CSV with a header and one row per caption, or JSON such as Karpathy's.
 
     The columns are ``filename``, ``caption``, ``split`` and optionally ``category``, in any order; others are ignored,
@@ -28,12 +28,13 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
     need not be adjacent: images are in the order of their first rows, captions of an image in the order of theirs. The
     split ``val`` becomes ``dev``. The id of an image is its filename.
 
-    A note says if the same photograph is in several splits.
+    A note says if the same photograph is in several splits, where they are ``compared``.
 
     Args:
         photographs: Folder or zip archive of the photographs.
         captions_csv: The CSV, ``.json`` or ``.jsonl``.
         name: Name of the corpus.
+        compared: Whether photographs of equal size are read, to compare splits.
 
     Raises:
         InputError: If the CSV is not UTF-8 or malformed, a column or value is missing, a split is none of train, dev
@@ -64,7 +65,8 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str) ->
         raise InputError(f"'{empty[0]}' has no caption; every image needs one.", where=path)
     if not images:
         raise InputError(f"{path} has a header but no captions.")
-    note_shared(archive, list(images), [rows[0].split for rows in images.values()])
+    if compared:
+        note_shared(archive, list(images), [rows[0].split for rows in images.values()])
     return corpus_of(name, [row for rows in images.values() for row in rows])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
@@ -42,12 +43,6 @@ def load_precomp(
     if not rows:
         raise InputError(f"{folder} contains no train_caps.txt, dev_caps.txt or test_caps.txt.")
     return corpus_of(name or prefix or folder.name.removesuffix("_precomp"), rows)
-
-
-def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
-    """Return the folder itself or, if it contains ``<prefix>_precomp``, that one."""
-    within = Path(folder) / f"{prefix}_precomp"
-    return within if prefix is not None and within.is_dir() else Path(folder)
 
 
 def _rows_of_split(caps: Path, ids: Path, split: str) -> list[CaptionRow]:

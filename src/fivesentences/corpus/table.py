@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -108,6 +108,12 @@ class Corpus:
         """One row per image in file order: ``image_id``, ``filename``, ``split``, ``category``."""
         rows = self.table.iloc[self._first_rows]
         return rows[["image_id", *OF_AN_IMAGE]].reset_index(drop=True)
+
+    def without_captions(self) -> Corpus:
+        """Return the same images, each captioned by its id alone."""
+        images = self.images
+        named = images.assign(caption_id=images["image_id"], caption=images["image_id"])
+        return replace(self, table=named[list(COLUMNS)])
 
     @property
     def caption_ids(self) -> list[str]:

@@ -101,6 +101,8 @@ def embed(
     if (out / NOTE).is_file():
         there = EmbeddingFolder.open(out)
         if there.note["identity"] == identity:
+            for name in (CAPTIONS, IMAGES):
+                FinishedParts.clear(out / name)  # of a process killed at its very end
             return there
         what = f"it holds embeddings of something else ({there.note['model']}, {there.subject}), or made otherwise"
         raise InputError(what, where=out, cure="name another folder")

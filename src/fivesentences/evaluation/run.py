@@ -24,7 +24,7 @@ from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import replacing, seal_of, write_json, write_record
+from fivesentences.storage import RECORD, checksum_of, replacing, seal_of, together, write_json
 from fivesentences.study.runs import EnsembleRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
@@ -260,9 +260,10 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
                 f"{path} is {list(matrix.shape)}, but {similarities[0]} is {list(matrices[0].shape)}",
                 cure="train the members of an ensemble on the same images and captions",
             )
-    with replacing(out) as temporary:
+    with together(), replacing(out) as temporary:
         mean = new_npy(temporary, np.float32, matrices[0].shape)
         for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
             mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
         mean.flush()
-    write_record(out.parent, [out.name])  # readers compare it
+        checksums = {out.name: checksum_of(temporary)}  # which readers compare
+        write_json(out.parent / RECORD, {"made_from": {}, "outputs": {}, "checksums": checksums})

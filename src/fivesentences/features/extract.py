@@ -26,7 +26,7 @@ from fivesentences.features.formats.record import check_ids
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.unfinished import FinishedParts, digest_of
 from fivesentences.features.workers import map_in_processes
-from fivesentences.storage import check_npy, replacing, write_json
+from fivesentences.storage import check_npy, remove, replacing, together, write_json
 
 Storage = Literal["auto", "float32", "float16"]
 OnCorrupt = Literal["fail", "skip", "zero"]
@@ -233,23 +233,24 @@ def _write(
         raise InputErrors([InputError(reason) for reason in named])
     first = next(found["features"] for found in map(parts.load, names) if "features" in found)
     kept = (reasons == "") | (on_corrupt == "zero")
-    if not corrupt:
-        beside.unlink(missing_ok=True)  # of older features
-    else:
-        write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
-        what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
-        said = f"{len(corrupt):,} of {len(ids):,} photographs cannot be read and {what} (see {beside.name}):"
-        print(said, *named, sep="\n", file=sys.stderr, flush=True)
-    table = pd.DataFrame({"image_id": ids, "filename": filenames}, dtype=str)
-    shape = (int(kept.sum()), *first.shape[1:])
-    with replacing(out) as temporary:
-        with writing_npy(temporary, shape, first.dtype) as append:
-            for name, rows in names.items():
-                found = parts.load(name)
-                features = found.get("features", np.zeros((len(ids[rows]), *first.shape[1:]), first.dtype))
-                features[found["corrupt"] != ""] = 0
-                append(features[kept[rows]])
-        write_beside(out, temporary, table[kept].reset_index(drop=True), source)
+    with together():
+        if not corrupt:
+            remove(beside)  # of older features
+        else:
+            write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
+            what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
+            said = f"{len(corrupt):,} of {len(ids):,} photographs cannot be read and {what} (see {beside.name}):"
+            print(said, *named, sep="\n", file=sys.stderr, flush=True)
+        table = pd.DataFrame({"image_id": ids, "filename": filenames}, dtype=str)
+        shape = (int(kept.sum()), *first.shape[1:])
+        with replacing(out) as temporary:
+            with writing_npy(temporary, shape, first.dtype) as append:
+                for name, rows in names.items():
+                    found = parts.load(name)
+                    features = found.get("features", np.zeros((len(ids[rows]), *first.shape[1:]), first.dtype))
+                    features[found["corrupt"] != ""] = 0
+                    append(features[kept[rows]])
+            write_beside(out, temporary, table[kept].reset_index(drop=True), source)
     parts.remove()
     return Extracted(shape, first.dtype.name, corrupt)
 

@@ -22,7 +22,7 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus.parquet import frame_of, read_parquet, write_frame
 from fivesentences.documents import check_file, read_formatted
 from fivesentences.errors import InputError, need
-from fivesentences.storage import check_content, sha256_of, write_json
+from fivesentences.storage import check_content, remove, sha256_of, write_json
 
 SOURCE = "fivesentences.feature_source 1"
 _ARRAY = b"fivesentences.array"  # in the table of images: SHA-256 of the array that it was written for
@@ -83,11 +83,11 @@ def write_beside(
     """
     write_frame(images, images_beside(path), {_ARRAY: sha256_of(array).encode()})
     if source is None:
-        source_beside(path).unlink(missing_ok=True)
+        remove(source_beside(path))
     else:
         write_json(source_beside(path), {**source, "format": SOURCE})
     if regions is None:
-        regions_beside(path).unlink(missing_ok=True)
+        remove(regions_beside(path))
     else:
         write_frame(regions, regions_beside(path))
 

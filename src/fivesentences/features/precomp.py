@@ -24,11 +24,12 @@ from pydantic.dataclasses import dataclass
 
 from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.precomp import load_precomp, precomp_folder
+from fivesentences.corpus.catalogue import precomp_folder
+from fivesentences.corpus.precomp import load_precomp
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.features.files import check_kind, open_array, open_hdf5, write_beside
-from fivesentences.storage import replacing, sha256_of, write_json
+from fivesentences.storage import replacing, sha256_of, together, write_json
 
 FORMAT = 1
 SHARED_WORDS = 0.5  # of an image's captions in a folder and in Karpathy's file; releases clean texts in their own ways
@@ -162,7 +163,7 @@ def describe_precomp(
         found = ", ".join(f"{name} {split.shape} {split.dtype}" for name, split in zip(names, splits, strict=True))
         raise InputError(f"{folder}: the features of the splits differ ({found}); they must have one shape and type.")
     images = pd.concat([part.images[["image_id", "filename"]] for part in parts.values()])
-    with replacing(out) as temporary:
+    with together(), replacing(out) as temporary:
         write_json(temporary, {"format": FORMAT, "parts": [asdict(split) for split in splits]})
         write_beside(out, temporary, images.assign(image_id=images["image_id"].map(names_in_corpus)))
 

@@ -16,7 +16,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features.files import read_images, write_beside
 from fivesentences.features.table import FeatureTable
-from fivesentences.storage import replacing
+from fivesentences.storage import replacing, together
 
 Floats = npt.NDArray[np.float64]
 IMAGES_AT_ONCE = 64
@@ -78,7 +78,7 @@ def reduce_features(
         reduction = _principal_components(table, train, reduction, dimensions)
     everything = np.arange(len(table.image_ids))
     shape = [len(everything), *([] if not cells else [regions or cells[0]]), dimensions or dim]
-    with replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
+    with together(), replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
         whole = new_npy(temporary, np.float16, tuple(shape))
         for where, rows in _blocks(table, everything):
             whole[where] = reduction.apply(rows)

@@ -16,7 +16,7 @@ from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.files import all_files
-from fivesentences.storage import locked, open_lock, remove_partial, replacing, work_folder, write_json
+from fivesentences.storage import locked, open_lock, remove_partial, remove_unlocked, replacing, work_folder, write_json
 
 # Entries of a note on where features come from that describe the images; parts of one extraction differ in them.
 OF_IMAGES = frozenset({"identity", "images", "photographs", "skipped"})
@@ -40,7 +40,7 @@ class FinishedParts:
             out: The final file.
             identity: Everything that the numbers depend on, as JSON.
         """
-        self._root = work_folder(out.with_name(f".{out.stem}.unfinished"))
+        self._root = work_folder(_folder_of(out))
         self._lock = open_lock(self._root / "lock")
         if not locked(self._lock):
             self._lock.close()
@@ -80,6 +80,13 @@ class FinishedParts:
             raise InputError("this finished part is missing or damaged", where=self._path(name), cure="run again")
         return found
 
+    @staticmethod
+    def clear(out: Path) -> None:
+        """Remove the parts of a result that exists, unless a process works with them."""
+        root = _folder_of(out)
+        if not root.is_symlink() and remove_unlocked(root / "lock"):
+            shutil.rmtree(root, ignore_errors=True)
+
     def remove(self) -> None:
         """Remove all parts; to be called when the result exists."""
         shutil.rmtree(self._root)
@@ -93,6 +100,10 @@ class FinishedParts:
                 return {key: file[key] for key in keys or file.files}
         except Exception:  # a damaged archive fails anywhere in zipfile, zlib or numpy
             return None
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f".{out.stem}.unfinished")
 
 
 def fingerprint_of(identity: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from fivesentences.documents import check_file
 from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
-from fivesentences.storage import check_zip, sha256_of, write_json
+from fivesentences.storage import check_zip, sha256_of, together, write_json
 
 FORMAT = 1
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
@@ -230,11 +230,10 @@ def import_checkpoint(
     model = from_released(name, checkpoint.weights, **chosen, **extra)
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
-    write_labelled(Path(folder) / WEIGHTS, tensors, label)
-    write_json(
-        Path(folder) / SETTINGS,
-        {"sha256": sha256_of(path), **label, **checkpoint.facts, "released_settings": checkpoint.settings},
-    )
+    facts = {"sha256": sha256_of(path), **label, **checkpoint.facts, "released_settings": checkpoint.settings}
+    with together():
+        write_labelled(Path(folder) / WEIGHTS, tensors, label)
+        write_json(Path(folder) / SETTINGS, facts)
     return model
 
 

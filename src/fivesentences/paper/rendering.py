@@ -15,35 +15,36 @@ from typing import Any
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.tables.writing import write_table
+from fivesentences.storage import together
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 
 TABLES = {
-    "agreement": "agreement:agreement_table",
-    "margins": "margins:margins_table",
-    "paired": "paired:paired_table",
-    "runs": "runs:runs_table",
-    "splits": "splits:splits_table",
-    "subspace_contrasts": "paired:subspace_contrasts_table",
-    "subspaces": "subspaces:subspaces_table",
+    "agreement": "tables.agreement:agreement_table",
+    "margins": "tables.margins:margins_table",
+    "paired": "tables.paired:paired_table",
+    "runs": "tables.runs:runs_table",
+    "splits": "tables.splits:splits_table",
+    "subspace_contrasts": "tables.paired:subspace_contrasts_table",
+    "subspaces": "tables.subspaces:subspaces_table",
 }
 FIGURES = {
-    "activation": "schedules:activation_figure",
-    "agreement": "judges:agreement_figure",
-    "best_captions": "phi:best_captions_figure",
-    "category_margins": "categories:category_margins_figure",
-    "curves": "curves:curves_figure",
-    "forest": "forest:forest_figure",
-    "found_positives": "judges:found_positives_figure",
-    "front": "front:front_figure",
-    "hubness": "hubness:hubness_figure",
-    "margin_by_epoch": "schedules:margin_by_epoch_figure",
-    "margins": "margins:margins_figure",
-    "metric_agreement": "metric_agreement:metric_agreement_figure",
-    "phi_histogram": "phi:phi_histogram_figure",
-    "retrievals": "retrievals:retrievals_figure",
-    "semantic_recall_over_m": "curves:semantic_recall_figure",
-    "start_and_share": "schedules:start_and_share_figure",
-    "subspace": "categories:subspace_figure",
+    "activation": "figures.schedules:activation_figure",
+    "agreement": "figures.judges:agreement_figure",
+    "best_captions": "figures.phi:best_captions_figure",
+    "category_margins": "figures.categories:category_margins_figure",
+    "curves": "figures.curves:curves_figure",
+    "forest": "figures.forest:forest_figure",
+    "found_positives": "figures.judges:found_positives_figure",
+    "front": "figures.front:front_figure",
+    "hubness": "figures.hubness:hubness_figure",
+    "margin_by_epoch": "figures.schedules:margin_by_epoch_figure",
+    "margins": "figures.margins:margins_figure",
+    "metric_agreement": "figures.metric_agreement:metric_agreement_figure",
+    "phi_histogram": "figures.phi:phi_histogram_figure",
+    "retrievals": "figures.retrievals:retrievals_figure",
+    "semantic_recall_over_m": "figures.curves:semantic_recall_figure",
+    "start_and_share": "figures.schedules:start_and_share_figure",
+    "subspace": "figures.categories:subspace_figure",
 }
 # Kinds that are made from the tidy table of results of their runs.
 OF_RESULTS = ("runs", "curves", "front", "semantic_recall_over_m")
@@ -51,9 +52,8 @@ OF_RESULTS = ("runs", "curves", "front", "semantic_recall_over_m")
 
 def maker_of(spec: TableSpec | FigureSpec) -> Callable[..., Any]:
     """Return the function that makes a table or figure."""
-    folder, makers = ("tables", TABLES) if isinstance(spec, TableSpec) else ("figures", FIGURES)
-    module, _, function = makers[spec.kind].partition(":")
-    maker: Callable[..., Any] = getattr(import_module(f"fivesentences.paper.{folder}.{module}"), function)
+    module, _, function = (TABLES if isinstance(spec, TableSpec) else FIGURES)[spec.kind].partition(":")
+    maker: Callable[..., Any] = getattr(import_module(f"fivesentences.paper.{module}"), function)
     return maker
 
 
@@ -82,9 +82,10 @@ def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem
     Raises:
         InputError: If a number, a published row or a photograph is missing.
     """
-    if isinstance(spec, TableSpec):
-        write_table(make(spec, context, numbers), stem)
-    elif isinstance(spec, FigureSpec):
-        from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
+    with together():
+        if isinstance(spec, TableSpec):
+            write_table(make(spec, context, numbers), stem)
+        elif isinstance(spec, FigureSpec):
+            from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
 
-        write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))
+            write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fivesentences import corpus
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import at_hand, files_to_read
-from fivesentences.corpus.photograph_digests import Identity, identify
+from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.storage import write_json
+from fivesentences.training.code import code_behind
 
 if TYPE_CHECKING:
     from fivesentences.plan.plan import Plan
 
+# What planning remembers of files that no rule makes: of each its digest, and of captions the images that they name.
+FILES, IMAGES = Path(".snakemake/files.json"), Path(".snakemake/images.json")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
 
@@ -97,6 +104,51 @@ class Datasets:
             memory = self.places.beside_corpus(dataset, "photographs.sha256.json")
             self._identities[dataset] = identify(self.photographs_of(dataset)[0], memory)
         return self._identities[dataset]
+
+    def content_of(self, files: Iterable[Path]) -> list[str | None]:
+        """Return digests of files that no rule makes but ``download``, or of folders.
+
+        Of a download that is not here it is that of the mirror's, and None if there is none.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        found = list[str | None]()
+        for path in files:
+            at = [path]
+            if self.mirror is not None and path.is_relative_to(self.places.data):
+                at.append(self.mirror / path.relative_to(self.places.data))
+            found.append(digest_of(next((one for one in at if one.exists()), path), FILES))
+        return found
+
+    def digest_of_images(self, dataset: str) -> str | None:
+        """Return a digest of the images that a dataset's captions name, in their order, but not of the captions.
+
+        They are read again only if what they are read from has changed. None where they are drawn, or cannot be read.
+        """
+        data, (captions, *_) = self.scale.datasets[dataset], [*self.captions_of(dataset), None]
+        if data.loader == "scenes" or captions is None or not captions.exists():
+            return None
+        identity = self.digest_of_photographs(dataset)
+        code = code_behind(frozenset({"fivesentences.corpus.loading"}))
+        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, code)
+        key = hashlib.sha256(repr(made_of).encode()).hexdigest()
+        try:
+            known: dict[str, str] = read_json(IMAGES)
+        except InputError:
+            known = {}
+        try:
+            if key not in known:
+                if data.loader == "folder":
+                    table = corpus.load_folder(data.photographs, captions, dataset, compared=False).images
+                else:
+                    table = corpus.load(dataset, data, captions).images
+                rows = table[["image_id", "filename", "split"]].itertuples(index=False, name=None)
+                known[key] = hashlib.sha256("\0".join(map(repr, rows)).encode(errors="surrogateescape")).hexdigest()
+                write_json(IMAGES, known)
+        except (InputError, OSError):  # the job that loads the corpus says what is wrong
+            pass
+        return known.get(key)
 
     def labels_of(self, dataset: str) -> list[Path]:
         """Return which objects are in a dataset's images, if that is known and a table shows PMRP."""

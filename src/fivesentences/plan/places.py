@@ -38,6 +38,7 @@ class Places:
     data: Path = Path("data")
 
     corpus = _result("corpus/{dataset}.parquet")
+    images = _result("corpus/{dataset}/images.parquet")  # of a corpus, without their captions
     beside_corpus = _result("corpus/{dataset}/{file}")
     feature_file = _result("features/{dataset}/{file}")
     phi = _result("semantics/{dataset}/{split}/{file}")  # a matrix, or a file beside it

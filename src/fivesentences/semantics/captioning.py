@@ -20,7 +20,7 @@ from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.semantics.spice import SpiceScorer
 from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import checked_captions
-from fivesentences.storage import alone
+from fivesentences.storage import alone, scratch
 
 KEPT = 20  # files of parsed captions in the user's cache, those that were used last
 
@@ -103,7 +103,7 @@ def _parsed(captions: Sequence[str], candidates: int, mirror: Path | None) -> li
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:  # a home that cannot be written keeps nothing
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder = stack.enter_context(scratch())
         stack.enter_context(alone(folder / f"{names[0]}.lock", "Another process parses these references; waiting."))
         before = sorted(folder.glob("*.jsonl.gz"), key=lambda path: -path.stat().st_mtime)
         for old in before[KEPT:]:

@@ -115,7 +115,7 @@ def write_top_k(
     note = note_of(phi_name, scorer, captions, image_of_caption, tuples)
     note["top_k"] = k = min(int(k), note["shape"][1])
     out = out.resolve()  # a link stays one, as for files
-    partial = out.with_name(f".{out.name}.partial")
+    partial = _unfinished(out)
     with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
         try:
             _fill(scorer, work_folder(partial), note, k)
@@ -140,9 +140,15 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
         raise InputError(f"k is {k!r}; give the number of images to keep per caption, a whole number of at least 1.")
     if out.suffix == ".npy":
         raise InputError(f"{out}: the best {k} images of each caption are kept in a folder; name one without .npy.")
-    if out.exists() and not (out / "note.json").is_file():
+    moved = _unfinished(out) / FILES[-1]  # a kill came while the files of a whole store were moved
+    if out.exists() and not (out / FILES[-1]).is_file() and not moved.is_file():
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
     check_outputs({name: out / name for name in FILES}, ())
+
+
+def _unfinished(out: Path) -> Path:
+    out = out.resolve()
+    return out.with_name(f".{out.name}.partial")
 
 
 def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:

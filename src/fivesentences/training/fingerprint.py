@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import platform
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss
+from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name
 from fivesentences.storage import RECORD, content_of, sha256_of, write_record
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.code import code_behind, syntax_of
@@ -27,6 +29,8 @@ ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "sema
 # Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
 LISTS = frozenset({"losses/__init__.py", "losses/spec.py", "models/__init__.py", "models/specs.py"})
 SETTINGS = "the run's settings"
+# Modules that decide what is said and how files are written, not what is in them.
+WITHOUT_EFFECT = frozenset({"choices.py", "console.py", "errors.py", "lazy.py", "machine.py", "storage.py"})
 # A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
 NOT_COMPARED = {"the device", "the version of torch"}
 CURE = "copy the whole folder of the run again, or train it again"
@@ -59,10 +63,16 @@ def _version(library: str) -> str:
 def code_of_run(spec: RunSpec) -> str:
     """Hash the code that trains a run: its model, its losses, and the modules of ``ROOMS`` that training imports."""
     terms = {kind.__module__ for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss)}
-    modules = {"fivesentences.training.run", spec.model.implementation.partition(":")[0], *terms}
-    kinds = [kind for kind in type(spec.model).__mro__ if kind.__module__.startswith("fivesentences.models")]
+    scorers = {f"fivesentences.semantics.{SEMANTIC_METRICS[parse_name(phi).metric].scorer}" for phi in spec.loss.phis}
+    modules = {"fivesentences.training.run", spec.model.implementation.partition(":")[0], *terms, *scorers}
+    return _code_of(frozenset(modules), type(spec.model))
+
+
+@cache
+def _code_of(modules: frozenset[str], model: type) -> str:
+    kinds = [kind for kind in model.__mro__ if kind.__module__.startswith("fivesentences.models")]
     settings = [syntax_of(inspect.getsource(kind)) for kind in kinds]
-    return hashlib.sha256("\0".join([code_behind(frozenset(modules), ROOMS, LISTS), *settings]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([code_behind(modules, ROOMS, LISTS), *settings]).encode()).hexdigest()
 
 
 def differences(

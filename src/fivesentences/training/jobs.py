@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
-from fivesentences.storage import RECORD, alone, write_json
+from fivesentences.storage import RECORD, alone, remove, together, write_json
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import finish, finished_outputs
 
@@ -103,9 +103,9 @@ class Task:
         made_from = self.made_from()
         with stop_on_signals() if stop is None else nullcontext(stop) as looking:
             write = self.fit(label, looking, made_from)
-        # Before outputs are replaced: a kill between two of them must not leave a finished run.
-        (self.folder / RECORD).unlink(missing_ok=True)
-        write()
+        with together():  # the record goes first, and comes last: a kill leaves no finished run of other outputs
+            remove(self.folder / RECORD)
+            write()
         outputs = finish(self.folder, made_from, self.outputs)
         shutil.rmtree(self.folder / RESUME, ignore_errors=True)  # until here a killed run can write its outputs again
         return outputs

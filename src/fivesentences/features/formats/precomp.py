@@ -19,7 +19,7 @@ from fivesentences.documents import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError, need
 from fivesentences.features.files import DATASET, open_array, open_hdf5, writing_npy
 from fivesentences.features.formats.record import Add, FeatureSource, ImageFeatures, Outline, check_ids
-from fivesentences.storage import replacing, write_lines
+from fivesentences.storage import replacing, together, write_lines
 
 SUFFIX = "_ims"  # at the end of the name of an array
 REPEATED = 5  # captions per image, and rows of an image in the releases
@@ -156,7 +156,7 @@ def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) ->
     """
     shape = (len(outline) * repeat, *outline.shape)
     writing = writing_npy if out.suffix == ".npy" else _writing_hdf5
-    with replacing(out) as temporary:
+    with together(), replacing(out) as temporary:
         with writing(temporary, shape, outline.dtype) as append:
 
             def add(record: ImageFeatures) -> None:
@@ -165,7 +165,6 @@ def writing_precomp(out: Path, outline: Outline, source: object, repeat: int) ->
                     append(row)
 
             yield add
-        out.unlink(missing_ok=True)  # no older array lies beside a newer list
         write_lines(ids_beside(out), np.repeat(np.array(outline.ids, object), repeat))
 
 

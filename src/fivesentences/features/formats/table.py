@@ -27,7 +27,7 @@ from fivesentences.features.files import (
 )
 from fivesentences.features.formats.precomp import padded
 from fivesentences.features.formats.record import RECOGNISED, Add, FeatureSource, ImageFeatures, Outline, check_ids
-from fivesentences.storage import replacing
+from fivesentences.storage import replacing, together
 
 CURE = "convert or extract the features again"
 CORNERS = ("x1", "y1", "x2", "y2")
@@ -164,7 +164,7 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any], repeat
         ValueError: If fewer or more images are added than announced.
     """
     records: list[ImageFeatures] = []  # without features, which are large
-    with replacing(out) as array:  # the first that is entered is the last that is renamed
+    with together(), replacing(out) as array:
         with writing_npy(array, (len(outline), *outline.shape), outline.dtype) as append:
 
             def add(record: ImageFeatures) -> None:

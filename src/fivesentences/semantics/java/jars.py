@@ -18,7 +18,7 @@ from typing import Any
 
 from fivesentences.errors import InputError, need
 from fivesentences.machine import package_folder
-from fivesentences.storage import alone, sha256_of
+from fivesentences.storage import alone, remove_unlocked, sha256_of
 
 OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
 
@@ -200,6 +200,7 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
             raise InputError(f"{target} cannot be written ({error.strerror or error})", cure=cure) from None
 
     code, models = (_present(artifact, folder) or fetched(artifact) for artifact in (CODE, MODELS))
+    remove_unlocked(cache_folder() / "corenlp" / ".lock")  # of a process killed at its very end
     return code, models
 
 

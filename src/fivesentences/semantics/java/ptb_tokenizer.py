@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from fivesentences.semantics.java.jars import java_error, java_program, wheel_jar
 from fivesentences.semantics.tokenisation import MARKS, composed
+from fivesentences.storage import scratch
 
 # Tokens that are removed. The names of brackets are upper case but the tokens are lower case, so "-lrb-" stays, as in
 # the COCO evaluation.
@@ -87,7 +87,7 @@ def _run(texts: list[str]) -> list[str]:
 
 def _tokenise(text: str) -> list[str]:
     jar = wheel_jar("tokenizer/stanford-corenlp-3.4.1.jar")
-    with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
+    with scratch() as folder:
         Path(folder, "captions.txt").write_bytes(text.encode("utf-8"))
         options = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
         # By its name alone: the tokenizer takes a path with a space for several files.

@@ -95,7 +95,7 @@ def parse_captions(
         raise InputError(f"{out}: the file name of parsed captions must end in .jsonl.gz.")
     texts = list(dict.fromkeys(checked_captions(captions)))
     found = tuples_parsed_before(parsed_before, texts, made_by())
-    journal = out.with_name(f"{out.name}.journal")
+    journal = journal_of(out)
     try:
         if any(text not in found for text in texts):
             journal.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +123,11 @@ def parse_captions(
         cure = f"make room and run again: what was parsed is kept in {journal.name}"
         raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
     journal.unlink(missing_ok=True)
+
+
+def journal_of(out: Path) -> Path:
+    """Return the file of captions that are parsed while ``out`` is not complete."""
+    return out.with_name(f"{out.name}.journal")
 
 
 def made_by() -> str:

@@ -20,7 +20,7 @@ from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Projector, Vectors, inputs_of
 from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import remove, replacing, write_json
 from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.code import code_behind
 from fivesentences.training.fingerprint import ROOMS, fingerprint
@@ -186,7 +186,7 @@ def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> No
     if MARGINS in outputs_of_run(placed.run):
         _write_rows(folder / MARGINS, fitted.category_margins, CATEGORY_MARGINS[:-1])
     else:
-        (folder / MARGINS).unlink(missing_ok=True)  # of an earlier run in this folder
+        remove(folder / MARGINS)  # of an earlier run in this folder
 
 
 def _write_rows(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
