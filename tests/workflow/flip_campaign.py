@@ -53,7 +53,6 @@ atexit.register(_keep)
 READ_BY_PEOPLE = {".csv", ".html", ".png", ".jpg", ".pdf", ".md", ".tex"}
 OF_RUN = "results/training/"  # folders of runs, which no rule declares
 TARGETS = ("all", "latex")
-LONG = {"train", "train_subspaces", "evaluate", "evaluate_subspaces", "score_captions", "score_training_captions"}
 OUTCOMES = ("noticed", "other file named", "harmless", "silent", "traceback")
 COLUMNS = ("kind", "reader", "file", "damage", "outcome", "said")
 
@@ -132,12 +131,14 @@ def kind_of(name: str, made: dict[str, str]) -> str:
     return f"run: {Path(name).name}" if name.startswith(OF_RUN) else f"other: {name}"
 
 
-def by_rule(jobs: list[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
-    """Jobs of each rule; of rules that take long, those with the fewest runs."""
-    found: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for job in sorted(jobs, key=lambda job: len(job[1].params.get("runs", []))):
-        if job[1].rule not in LONG or len(found[job[1].rule]) < 3:
-            found[job[1].rule].append(job)
+def telling(jobs: list[tuple[str, Any]], made: dict[str, str]) -> list[tuple[str, Any]]:
+    """Jobs that read a kind of file that no other job of their rule does, those with few runs first."""
+    found, known = [], set[tuple[str, str]]()
+    for script, given in sorted(jobs, key=lambda job: len(job[1].params.get("runs", []))):
+        read = {(given.rule, kind_of(name, made)) for name in given.input}
+        if not read <= known:
+            found.append((script, given))
+            known |= read
     return found
 
 
@@ -148,7 +149,7 @@ def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[
         name: f"{given.rule}: {key}" for _, given in jobs for key, value in given.output.items()
         for name in ([value] if isinstance(value, str) else value)
     }  # fmt: skip
-    jobs = [job for of_rule in by_rule(jobs).values() for job in of_rule]
+    jobs = telling(jobs, made)
     copy = calm.copied("damaged")
     readers: dict[tuple[str, str], list[tuple[str, str, Any]]] = defaultdict(list)
     by_kind: dict[str, list[Path]] = defaultdict(list)
@@ -159,7 +160,6 @@ def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[
         for name in names:
             if (folder / name).is_file():
                 by_kind[kind_of(name, made)].append(folder / name)
-    unread = {name for name in names if Path(name).suffix not in READ_BY_PEOPLE}
     for script, given in jobs:
         if given.rule in arguments.without:
             continue
@@ -175,26 +175,28 @@ def try_all(calm: Workflow, other: Path, arguments: argparse.Namespace) -> list[
         read |= {
             n for n in names for r in given.input for folder in folders_in(copy.folder / r) if n.startswith(folder)
         }
-        written = set(outputs_of(given, calm.folder))
-        for name in sorted((read & set(names)) - written):
+        for name in sorted((read & set(names)) - outputs_of(given, calm.folder).keys()):
             readers[kind_of(name, made), given.rule].append((name, script, given))
-            unread.discard(name)
-    for name in sorted(unread):
-        print("read by nobody:", name)
+    unread = {kind_of(name, made) for name in names if Path(name).suffix not in READ_BY_PEOPLE}
+    for kind in sorted(unread - {kind for kind, _ in readers}):
+        print("read by nobody:", kind)
     rows = try_readers(calm.folder.parent, arguments)
     rng = np.random.default_rng(arguments.seed)
-    tried = Counter[str]()
+    rank = Counter[str]()
+    order = []
     for kind, rule in (sorted(readers)[at] for at in rng.permutation(len(readers)).tolist()):
+        order.append((rank[kind], len(order), kind, rule))
+        rank[kind] += 1
+    for number, _, kind, rule in sorted(order):  # every kind once, then once more with another reader
         found = readers[kind, rule]
-        tried[kind] += 1
-        if tried[kind] > arguments.readers:
+        if number >= arguments.readers:
             continue
         if arguments.only and not re.search(arguments.only, f"{kind} {rule}"):
             continue
         shortest = min(len(runs_of(given)) for *_, given in found)  # a job that trains all its runs anew takes long
         found = [one for one in found if len(runs_of(one[2])) == shortest]
-        for number in rng.permutation(len(found))[: arguments.files].tolist():
-            name, script, given = found[number]
+        for at in rng.permutation(len(found))[: arguments.files].tolist():
+            name, script, given = found[at]
             content = (calm.folder / name).read_bytes()
             others = [path.read_bytes() for path in by_kind[kind] if path != calm.folder / name][-8:]
             whole = outputs_of(given, calm.folder)
