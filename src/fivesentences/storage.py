@@ -114,8 +114,9 @@ def together() -> Iterator[None]:
             for _, target in files:
                 if target.is_dir():  # before anything is removed
                     raise IsADirectoryError(errno.EISDIR, "", str(target))
-            for _, target in files if len(files) > 1 else ():
-                target.unlink(missing_ok=True)
+            for temporary, target in files:
+                if temporary is None or len(files) > 1:
+                    target.unlink(missing_ok=True)
             for temporary, target in files:
                 if temporary is not None:
                     temporary.replace(target)
