@@ -277,7 +277,8 @@ def write_small(folder: Path) -> None:
         np.save(folder / f"{name}.f.npy", rng.random((8, 2, 3), dtype=np.float32))
         pd.DataFrame({"image_id": [f"{name}{at}" for at in range(8)]}).to_parquet(folder / f"{name}.f.images.parquet")
     np.save(folder / "images.npy", np.random.default_rng(2).random((8, 8)))
-    pairs = [(at, at + 1, 3.5) for at in range(7)]
+    names = [f"COCO_val2014_{at:012}.jpg" for at in range(8)]
+    pairs = [(names[at], names[at + 1], 3.5) for at in range(7)]
     pd.DataFrame(pairs, columns=["image1", "image2", "agg_score"]).to_csv(folder / "sis.csv", index=False)
     (folder / "ids.txt").write_text("".join(f"{at}\n" for at in range(8)))
 
@@ -287,8 +288,9 @@ def _store(folder: Path) -> Any:
     return read.images.tobytes() + read.scores.tobytes()
 
 
-def _table(folder: Path) -> Any:
-    return FeatureTable.open(folder / "f.npy").ids, np.load(folder / "f.npy").tobytes()
+def _vectors(folder: Path) -> Any:
+    read = FeatureTable.open(folder / "f.npy")
+    return read.rows(list(read.image_ids)).tobytes(), str(read_source(folder / "f.npy"))
 
 
 SMALL = [
@@ -309,7 +311,7 @@ SMALL = [
         "captions a.jsonl -o c.txt --image-of-caption of.txt --image-names n.txt",
     ),
     Command("features convert b.f.npy f.npy"),
-    Command("features convert b.f.npy f.npy", "features convert a.f.npy f.npy", _table),
+    Command("features convert b.f.npy f.npy", "features convert a.f.npy f.npy", _vectors),
     Command("features convert b.f.npy b_ims.npy", "features convert a.f.npy b_ims.npy"),
     Command("features convert b.f.npy b.h5 --to daa", "features convert a.f.npy b.h5 --to daa"),
     Command("evaluate b.sims.npy --json /dev/stdout"),
@@ -378,14 +380,9 @@ def _run(folder: Path) -> Any:
     ].tobytes()
 
 
-def _vectors(folder: Path) -> Any:
-    read = FeatureTable.open(folder / "f.npy")
-    return read.rows(list(read.image_ids)).tobytes(), str(read_source(folder / "f.npy"))
-
-
 TRAIN = "train {}.yaml --corpus data/corpus.parquet --features data/features.npy --out again"
 EMBED = "embed transformers:clip --images photographs_a --captions captions.txt --per-image 1 --image-names images.txt"
-SIMILAR = "similarity run -o s.npy --captions c.txt --image-of-caption i.txt --corpus data/corpus.parquet"
+SIMILAR = "similarity again -o s.npy --captions c.txt --image-of-caption i.txt"
 EXTRACT = "features extract photographs_{} --network grid_descriptors:grid -o f.npy --workers 0"
 LARGE = [
     Command("download d --catalogue host.yaml --data data"),
@@ -400,4 +397,5 @@ LARGE = [
     ),
     Command(TRAIN.format("b")),
     Command(TRAIN.format("b"), TRAIN.format("a"), _run),
+    Command(SIMILAR, TRAIN.format("a")),
 ]

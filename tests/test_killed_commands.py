@@ -17,6 +17,7 @@ from fivesentences.commands.phi import _tuples_of
 from fivesentences.config.datasets import CatalogueEntry
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.download import fetch
+from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.features.unfinished import FinishedParts
@@ -78,6 +79,16 @@ def test_files_of_one_result_get_their_names_together(tmp_path):
         partial.unlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     assert all(path.read_text() == "new" for path in names)
+    (tmp_path / "d").touch()
+    with together():
+        remove(tmp_path / "d")
+    (tmp_path / "e").mkdir()
+    with pytest.raises(InputError) as error, together():
+        for path in (names[0], tmp_path / "e"):
+            with replacing(path) as temporary:
+                temporary.write_text("newer")
+    assert str(tmp_path / "e") in str(error.value)
+    (tmp_path / "e").rmdir()
     with pytest.raises(ZeroDivisionError), together():
         with replacing(names[0]) as temporary:
             temporary.write_text(str(1))

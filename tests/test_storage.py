@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -209,6 +210,8 @@ def test_the_next_command_removes_what_a_killed_one_left(tmp_path: Path) -> None
     (left,) = tmp_path.iterdir()
     elsewhere = left.with_name(left.name.replace(left.name.split(".")[2][-8:], "0" * 8))
     elsewhere.touch()  # of another machine, where that process may live
+    reused = re.sub(r"\.\d+-\d+\.partial", f".{os.getpid()}-1.partial", left.name)
+    left.with_name(reused).touch()  # its number is another's now, as in a container that was started again
     write(tmp_path / "b.csv", "whole")
     assert set(tmp_path.iterdir()) == {elsewhere, tmp_path / "b.csv"}
 

@@ -31,9 +31,9 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# A temporary file: stem of the output, a random part, machine and process that write it, and the output's suffix.
+# A temporary file: stem of the output, a random part, machine, process (and its start) that write it, suffix.
 _LEFTOVER = re.compile(
-    r"\.(?P<stem>.+)\.[0-9a-f]{16}(?P<machine>[0-9a-f]{8})\.(?P<process>[1-9]\d*)\.partial(?P<suffix>\.[^.]*)?"
+    r"\.(?P<stem>.+)\.[0-9a-f]{16}(?P<machine>[0-9a-f]{8})\.(?P<process>[1-9]\d*)(-(?P<start>\d+))?\.partial(?P<suffix>\.[^.]*)?"
 )
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 RECORD = "finished.json"
@@ -113,8 +113,12 @@ def together() -> Iterator[None]:
     try:
         yield
         try:
-            for _, target in files if len(files) > 1 else ():
-                target.unlink(missing_ok=True)
+            for _, target in files:
+                if target.is_dir():  # before anything is removed
+                    raise IsADirectoryError(errno.EISDIR, "", str(target))
+            for temporary, target in files:
+                if temporary is None or len(files) > 1:
+                    target.unlink(missing_ok=True)
             for temporary, target in files:
                 if temporary is not None:
                     temporary.replace(target)
@@ -169,7 +173,8 @@ def _check_not_read_only(path: Path) -> None:
 
 def _beside(target: Path) -> Path:
     # The suffix stays at the end, since writers such as numpy.save choose the format by it.
-    unique = f"{secrets.token_hex(8)}{_MACHINE}.{os.getpid()}"
+    started = _start_of(os.getpid())
+    unique = f"{secrets.token_hex(8)}{_MACHINE}.{os.getpid()}{f'-{started}' if started else ''}"
     return target.with_name(f".{target.stem}.{unique}.partial{target.suffix}")
 
 
@@ -206,7 +211,7 @@ def _remove_left(paths: Iterable[Path]) -> list[Path]:
     removed = []
     for path in paths:
         found = _LEFTOVER.fullmatch(path.name)
-        ended = found and found["machine"] == _MACHINE and not _lives(int(found["process"]))
+        ended = found and found["machine"] == _MACHINE and not _lives(int(found["process"]), found["start"])
         if ended and not path.is_symlink():
             with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -214,7 +219,19 @@ def _remove_left(paths: Iterable[Path]) -> list[Path]:
     return removed
 
 
-def _lives(process: int) -> bool:
+def _start_of(process: int) -> str | None:
+    """Return when a process was started, in Linux's ticks; None elsewhere, or if there is none."""
+    try:
+        return (
+            Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+        )
+    except (OSError, IndexError):
+        return None
+
+
+def _lives(process: int, started: str | None) -> bool:
+    if started is not None and _start_of(process) not in (started, None):
+        return False  # another has its number, as in a container that was started again
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -16,7 +16,7 @@ from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.files import all_files
-from fivesentences.storage import locked, open_lock, remove_partial, remove_unlocked, replacing, work_folder, write_json
+from fivesentences.storage import locked, open_lock, remove_partial, replacing, work_folder, write_json
 
 # Entries of a note on where features come from that describe the images; parts of one extraction differ in them.
 OF_IMAGES = frozenset({"identity", "images", "photographs", "skipped"})
@@ -84,8 +84,10 @@ class FinishedParts:
     def clear(out: Path) -> None:
         """Remove the parts of a result that exists, unless a process works with them."""
         root = _folder_of(out)
-        if not root.is_symlink() and remove_unlocked(root / "lock"):
-            shutil.rmtree(root, ignore_errors=True)
+        if root.is_dir() and not root.is_symlink():
+            with open_lock(root / "lock") as lock:
+                if locked(lock):
+                    shutil.rmtree(root, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove all parts; to be called when the result exists."""
