@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.corpus.divisions import write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
+from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import (
     HISTORY,
     SUBSPACE_METRICS,
@@ -185,3 +186,14 @@ def test_the_file_has_the_image_and_the_text_of_every_test_document(job):
     assert found["modality"].tolist() == ["image"] * 120 + ["text"] * 120
     vectors = np.concatenate([IMAGES[test], TEXTS[test]]).astype(np.float32)
     np.testing.assert_array_equal(found[["x", "y"]], projected(vectors))  # again
+
+
+def test_a_table_of_other_runs_in_the_place_of_one_is_refused(job):
+    evaluated(job)
+    folder, _ = job
+    for name in TABLES:
+        copy = folder / f"{name}.other.parquet"
+        copy.write_bytes((folder / f"{name}.parquet").read_bytes())
+        with pytest.raises(InputError) as error:
+            read_subspace_table([folder / f"{name}.parquet", copy], name)
+        assert error.value.where == copy

@@ -201,10 +201,15 @@ def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataF
         table: Name of the table.
 
     Raises:
-        InputError: If a file is missing or is another table.
+        InputError: If a file is missing, is another table, or has a run of another file.
     """
-    columns = TABLES[table]
-    frames = [read_frame(file, "evaluate the runs again", columns) for file in files]
+    columns, frames, known = TABLES[table], list[pd.DataFrame](), dict[str, Path]()
+    for file in files:
+        frames.append(frame := read_frame(file, "evaluate the runs again", columns))
+        for run in frame["run"].unique():
+            if known.setdefault(run, file) != file:
+                what = f"it has the run '{run}', as {known[run]} has"
+                raise InputError(what, where=file, cure="delete both, and evaluate the runs again")
     return pd.concat(frames, ignore_index=True) if frames else typed_frame([], columns)
 
 

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
-from fivesentences.storage import RECORD, alone, remove, together, write_json
+from fivesentences.storage import RECORD, alone, remove, remove_unlocked, together, write_json
 from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import finish, finished_outputs
 
@@ -143,7 +143,9 @@ def train_tasks(tasks: Iterable[Task], record: Path | None = None) -> None:
 
 def _outputs_of(task: Task, label: str, stop: Stop) -> Hashes:
     name, found = task.spec.name, task.finished()
-    if found is None:
+    if found is not None:
+        remove_unlocked(task.folder / ".lock")  # of a process killed at its very end
+    else:
         # A job may outlive the workflow that started it and was killed; the next workflow starts it once more.
         waiting = f"{label}: another process is training {name}; waiting until it ends."
         with alone(task.folder / ".lock", waiting) as waited:

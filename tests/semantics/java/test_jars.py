@@ -48,7 +48,11 @@ def test_both_jars_are_fetched_only_once_and_broken_ones_again(repository, folde
 
 def test_what_a_host_should_not_send_leaves_nothing(repository, folder):
     repository.files[f"/maven/{jars.MODELS.name}"] = b"an error page"
-    with pytest.raises(InputError, match=hashlib.sha256(b"an error page").hexdigest()[:16]):
+    with pytest.raises(InputError, match=rf"13 .*{jars.MODELS.size}"):
+        jars.corenlp()
+    wrong = b"x" * jars.MODELS.size
+    repository.files[f"/maven/{jars.MODELS.name}"] = wrong
+    with pytest.raises(InputError, match=hashlib.sha256(wrong).hexdigest()[:16]):
         jars.corenlp()
     assert [path.name for path in folder.iterdir() if path.name != ".lock"] == [jars.CODE.name]
     repository.files.clear()

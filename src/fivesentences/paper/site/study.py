@@ -57,7 +57,12 @@ def write_study_page(
         if (table.study, table.name) != (name, one):
             what = f"it is the table {table.name} of {table.study}"
             raise InputError(what, where=here / f"{one}.json", cure="make the table again")
-    texts = {one.name: read_texts(here / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
+    figures = {one.name: one for one in made if isinstance(one, FigureSpec)}
+    texts = {one: read_texts(here / f"{one}.json") for one in figures}
+    for one, (title, caption, _) in texts.items():
+        if (title, caption) != (figures[one].title, figures[one].caption):
+            what = f"it is of the figure '{title}'"
+            raise InputError(what, where=here / f"{one}.json", cure="draw the figure again")
     notes = {one: table.notes for one, table in tables.items()} | {one: notes for one, (*_, notes) in texts.items()}
     shared = shared_notes(notes)
     known = {note.text for note in shared}
