@@ -80,7 +80,8 @@ def replacing(path: Path | str) -> Iterator[Path]:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666))
         yield temporary
         _settle(temporary, target)
-        if (others := _TOGETHER.get()) is None:
+        # What replaces a temporary file is read, and gets its own name, before the block ends.
+        if (others := _TOGETHER.get()) is None or _LEFTOVER.fullmatch(target.name):
             temporary.replace(target)
         else:
             others.append((temporary, target))

@@ -234,16 +234,16 @@ def test_a_host_that_refuses_or_is_not_there_and_a_url_that_is_none_are_one_sent
 
 
 VERSIONS = {
-    "weak": {"ETag": 'W/"1"'},
-    "none": {},
-    "a date of this second": {"Last-Modified": formatdate(usegmt=True)},
+    "weak": lambda: {"ETag": 'W/"1"'},
+    "none": dict,
+    "a date of this second": lambda: {"Last-Modified": formatdate(usegmt=True)},
 }
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("known", [True, False])
 def test_two_versions_with_one_weak_name_are_not_joined(host, tmp_path, monkeypatch, version, known):
-    host.version = VERSIONS[version]
+    host.version = VERSIONS[version]()
     leave_part(host, tmp_path, monkeypatch)
     host.files[PLACE] = OTHER
     if known:  # the parts are joined, but the checksum tells, and the next call begins again

@@ -148,14 +148,15 @@ def test_a_run_is_trained_again_when_anything_it_was_made_from_changes(files, pl
     assert len(fitted) == 3
 
 
-def test_a_kill_while_outputs_are_replaced_leaves_no_finished_run(files, place, fitted):
+def test_a_kill_among_the_outputs_leaves_the_older_ones_whole_and_the_run_is_made_again(files, place, fitted):
     runs = [place("fixed"), place("scheduled")]
     train_subspaces(runs, **files)
+    whole = {path.name: path.read_bytes() for path in runs[1].folder.iterdir() if path.is_file()}
     np.save(files["image"], 2 + np.load(files["image"]) ** 2)
     with killed_after(2, runs_module, "_write_rows"):  # one call for the first run, two for the second
         train_subspaces(runs, **files)
     assert (runs[0].folder / RECORD).is_file()
-    assert not (runs[1].folder / RECORD).exists()
+    assert {name: (runs[1].folder / name).read_bytes() for name in whole} == whole
     before = len(fitted)
     train_subspaces(runs, **files)
     assert fitted[before:] == [runs[1].run.method.folder]
