@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fivesentences.documents import read_json
 from random_networks import fresh
 from workflow.conftest import snakemake
 
@@ -40,8 +40,8 @@ def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_serve
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(scale))
     offline = {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": NOBODY}
     snakemake(tmp_path, "s.yaml", "features", "--cores", 1, **offline)
-    fetched = json.loads((tmp_path / "data/fetched/networks/test_resnet.json").read_text())
-    source = json.loads((tmp_path / "results/features/scenes/test_resnet-global.source.json").read_text())
+    fetched = read_json(tmp_path / "data/fetched/networks/test_resnet.json")
+    source = read_json(tmp_path / "results/features/scenes/test_resnet-global.source.json")
     assert fetched["name"] == "timm: test_resnet.r160_in1k" and fetched == source["weights"]
 
 
