@@ -515,7 +515,7 @@ def checksum_of_blocks(blocks: Iterable[bytes | memoryview]) -> str:
 
 
 def checksum_of(path: Path) -> str:
-    """Return a checksum of a file that costs a tenth of its SHA-256: the SHA-256 of the sums of its blocks.
+    """Return a checksum of a file that costs a third of its SHA-256: the SHA-256 of the sums of its blocks.
 
     Bytes that flip, are missing or come from another file change it; it withstands no forger.
     """

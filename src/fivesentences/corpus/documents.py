@@ -16,7 +16,7 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus.parquet import label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
-from fivesentences.storage import check_content, replacing, sha256_of
+from fivesentences.storage import check_content, replacing, sha256_of, together
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -138,12 +138,13 @@ class LoadedDocuments:
             has = "vectors, which need a file" if texts is None else "words, for which there is no file of vectors"
             raise InputError(f"the texts of these documents are {has}.")
         written = {}
-        for role, path, vectors in (("image", images, self.images), ("text", texts, self.texts)):
-            if path is not None and vectors is not None:
-                with replacing(path) as temporary:
-                    np.save(temporary, np.asarray(vectors, dtype=np.float32))
-                    written[role] = sha256_of(temporary)
-        write_documents(self.documents, documents, written)
+        with together():
+            for role, path, vectors in (("image", images, self.images), ("text", texts, self.texts)):
+                if path is not None and vectors is not None:
+                    with replacing(path) as temporary:
+                        np.save(temporary, np.asarray(vectors, dtype=np.float32))
+                        written[role] = sha256_of(temporary)
+            write_documents(self.documents, documents, written)
 
 
 def write_documents(documents: Documents, path: Path, vectors: Mapping[str, str] = MappingProxyType({})) -> None:
