@@ -105,7 +105,7 @@ DAG.check_output_mtime = check_output_mtime
 
 
 def code_of(rule):
-    """A parameter that says what the code of a rule does: its script, and what that imports of the package."""
+    """Return a parameter with what the code of a rule does, its script and what that imports of the package."""
     script = rule.basedir.join(rule.script)
 
     def digest(wildcards):
