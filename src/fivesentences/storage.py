@@ -239,6 +239,7 @@ def _beside(target: Path) -> Path:
 def remove_partial(*paths: Path) -> None:
     """Delete partial files of ``replacing`` for these paths, whose lock the caller holds: nobody writes them."""
     for path in paths:
+        finish_renames(path.parent)
         for partial in path.parent.glob(".*.partial*"):
             found = _LEFTOVER.fullmatch(partial.name)
             if found and (found["stem"], found["suffix"] or "") == (path.stem, path.suffix) and partial.is_file():
@@ -612,7 +613,7 @@ def check_seal(note: Mapping[str, Any], *files: Path, noted: Path, cure: str) ->
 
     Args:
         note: The note.
-        files: Files that it belongs to.
+        files: Files that it belongs to, at least one.
         noted: Its file.
         cure: Advice.
 
@@ -620,9 +621,8 @@ def check_seal(note: Mapping[str, Any], *files: Path, noted: Path, cure: str) ->
         InputError: If they differ: one is damaged, or they are of different results.
     """
     if "sha256" in note and seal_of(note, *files) != note["sha256"]:
-        both = f"what {noted.name} beside it notes: one is damaged, or they are of different results"
-        what = f"it differs from {both if files else 'what was written: it is damaged, or was edited'}"
-        raise InputError(what, where=files[0] if files else noted, cure=cure)
+        what = f"it differs from what {noted.name} beside it notes: one is damaged, or they are of different results"
+        raise InputError(what, where=files[0], cure=cure)
 
 
 def check_record(folder: Path, names: Collection[str], cure: str) -> None:
