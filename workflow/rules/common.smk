@@ -14,8 +14,11 @@ from fivesentences.config.metrics import METRICS
 from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
+from fivesentences.machine import cuda, may_find_cuda
+from fivesentences.plan.cluster import GPU_RULES
+from fivesentences.plan.cost import extracts_on_gpu, minutes_to_extract
 from fivesentences.plan.plan import one_of, plan_of, scale_of
-from fivesentences.storage import remove_leftovers
+from fivesentences.storage import RECORD, remove_leftovers
 from fivesentences.training.code import code_of_script, remember
 from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
 
@@ -71,10 +74,15 @@ wildcard_constraints:
     study=one_of(PLAN.studies),
 
 
-# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing.
+# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing, and which has GPUs.
 onstart:
     if workflow.local_exec:
         remove_leftovers(PLAN.places.results)
+        if any(needs_gpu(job) for job in workflow.dag.needrun_jobs()) and not may_find_cuda():
+            try:
+                cuda()  # before hours of what needs none
+            except InputError as error:
+                raise WorkflowError(f"{error}") from None
 
 
 # The last line of a run that made a page: below what Snakemake itself says at its end.
@@ -113,6 +121,15 @@ def code_of(rule):
             return code_of_script(file.read(), LISTS | WITHOUT_EFFECT, SOURCES)
 
     return digest
+
+
+def needs_gpu(job):
+    """Whether a job would end without a GPU; a training whose runs are all finished would not."""
+    if not SCALE.training.gpu or job.rule.name not in GPU_RULES:
+        return False
+    if job.rule.name != "train":
+        return extracts_on_gpu(PLAN, job.wildcards.extracted)
+    return not all((PLAN.places.run(run) / RECORD).is_file() for run in PLAN.jobs[job_of(job.wildcards)].runs)
 
 
 # What a person must fetch, and has not, ends the planning: all of it is named at once.
@@ -227,6 +244,15 @@ def part_of_training(wildcards):
 
 def settings_of_features(wildcards):
     return PLAN.features.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
+
+
+def gpu_of_extraction(wildcards, threads):
+    """As a function of the threads, as Snakemake sees it, it makes no features again: see `train`."""
+    return extracts_on_gpu(PLAN, wildcards.extracted)
+
+
+def time_to_extract(wildcards, attempt):
+    return minutes_to_extract(PLAN, wildcards.dataset, wildcards.extracted) * attempt
 
 
 def features_before(wildcards):
