@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.utils import update_config
 
 from fivesentences.config.files import base_of, check_in_shell, nearby
@@ -53,6 +54,8 @@ try:
         raise InputError("--slurm-array-jobs: a task that fails removes what others have finished; leave it out.")
 except InputError as error:
     raise WorkflowError(f"{error}") from None
+for line in PLAN.features.sources_of_regions() if workflow.is_main_process else ():
+    logger.info(line)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))

@@ -18,7 +18,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.features import Features
+from fivesentences.plan.features import Features, with_regions_at_hand
 from fivesentences.plan.jobs import Job, shared_out
 from fivesentences.plan.phi import Phi
 from fivesentences.plan.places import Places, as_text
@@ -85,6 +85,7 @@ class Plan:
         config: Path = Path("config"),
         claims: Sequence[PaperClaims] = (),
     ):
+        scale = with_regions_at_hand(scale)
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
         self.scales = {one.scale: one for one in (scale, scale.complete)}
@@ -318,6 +319,7 @@ def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> d
     blocks = [
         merged.get("features"),
         merged.get("grid_features"),
+        merged.get("own_grid_features"),
         *(further.values() if isinstance(further, dict) else ()),
     ]
     read = [block.get("extractor") for block in blocks if isinstance(block, dict)]
