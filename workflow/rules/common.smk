@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.utils import update_config
 
 from fivesentences.config.files import base_of, check_in_shell, nearby
@@ -55,6 +56,8 @@ try:
         raise InputError("--slurm-array-jobs: a task that fails removes what others have finished; leave it out.")
 except InputError as error:
     raise WorkflowError(f"{error}") from None
+for line in PLAN.features.sources_of_regions() if workflow.is_main_process else ():
+    logger.info(line)
 for absent in PLAN.scale.absent_data if workflow.is_main_process else ():
     print(f"absent: {absent.sentence()}", file=sys.stderr)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out

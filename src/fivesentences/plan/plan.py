@@ -19,7 +19,7 @@ from fivesentences.errors import InputError
 from fivesentences.plan.absent import without_absent
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.features import Features
+from fivesentences.plan.features import Features, with_regions_at_hand
 from fivesentences.plan.jobs import Job, shared_out
 from fivesentences.plan.phi import Phi
 from fivesentences.plan.places import Places, as_text
@@ -86,6 +86,7 @@ class Plan:
         config: Path = Path("config"),
         claims: Sequence[PaperClaims] = (),
     ):
+        scale = with_regions_at_hand(scale)
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
         self.scales = {one.scale: one for one in (scale, scale.complete)}

@@ -221,6 +221,7 @@ def without_replaced_networks(merged: Settings, own: Settings) -> dict[str, Any]
     blocks = [
         merged.get("features"),
         merged.get("grid_features"),
+        merged.get("own_grid_features"),
         *(further.values() if isinstance(further, dict) else ()),
     ]
     read = [block.get("extractor") for block in blocks if isinstance(block, dict)]

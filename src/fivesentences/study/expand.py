@@ -310,10 +310,12 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
         if other.applies(cell, row.epochs):
             seeds = other.seeds
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
+    features = _features(row, model, scale)
     run = RunSpec(
         dataset=dataset,
-        features=_features(row, model, scale).as_read,
-        features_named=row.features is not None,
+        features=features.as_read,
+        # Two runs: a later download of released regions takes no run of our own away.
+        features_named=row.features is not None or features is scale.own_grid_features,
         model=model.with_options(options).with_widths(widths),
         loss=study.losses[row.loss],
         fraction=row.fraction,
@@ -329,7 +331,8 @@ def _features(row: Row, model: ModelSpec, scale: Scale) -> FeatureSpec:
     """Return the features that a model reads in a row."""
     if row.features is not None:
         return scale.further_features[row.features]
-    features = (scale.grid_features if model.layout == "grid" else None) or scale.features
+    grid = scale.grid_features_of(str(row.dataset)) if model.layout == "grid" else None
+    features = grid or scale.features
     assert features is not None  # a scale with roles has features
     return features
 
