@@ -348,7 +348,8 @@ def write_large(folder: Path, host: Any) -> None:
     (folder / "captions.txt").write_text("".join(f"a {word} runs\n" for word in WORDS[:7]))
     (folder / "images.txt").write_text("".join(f"{number}.png\n" for number in range(7)))
     rows = [{"path": f"d/{name}.txt", "version": "v", "licence": "l", "sha256": None, "size": None} for name in "xy"]
-    rows = [row | {"url": f"{host.url}/{row['path']}"} for row in rows]
+    sums = {name: hashlib.md5(name.encode() * 400_000, usedforsecurity=False).hexdigest() for name in "xy"}
+    rows = [row | {"url": f"{host.url}/{row['path']}", "md5": sums[name]} for row, name in zip(rows, "xy", strict=True)]
     of_host = {"d": {"title": "D", "files": {"captions": rows[0], "images": rows[1]}}}
     (folder / "host.yaml").write_text(yaml.safe_dump({"datasets": of_host}))
     (folder / "mirror" / "d").mkdir(parents=True)

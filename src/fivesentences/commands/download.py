@@ -11,7 +11,7 @@ import typer
 from fivesentences.commands.arguments import Downloads, Quiet
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, config_file
-from fivesentences.config.pointers import pointers_of, write_pointers
+from fivesentences.config.pointers import pointers_of, record_pointer, remove_other_pointers, write_pointers
 from fivesentences.config.reading import read
 from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.errors import InputError, did_you_mean
@@ -35,13 +35,14 @@ def download(
     Photographs are large (COCO's 20 GB); --file captions leaves them out. What
     a person must fetch comes last, with a sentence that says how.
 
-    --pointers writes DVC's pointers, for git: address, version and, where it is
-    known or the file is here, size and MD5. Run it after a change of the catalogue.
+    --pointers writes DVC's pointers, for git: address, version, size and MD5 of files
+    whose MD5 is known or that are here. A fetched file gets its own by itself. Run it
+    after a change of the catalogue; pointers of files that it has no more are removed.
 
     Args:
         dataset: A dataset of the catalogue, such as flickr8k.
         files: One file alone, such as captions; repeat for more; default: all.
-        pointers: Fetch nothing; write data/PATH.dvc for each file of the catalogue.
+        pointers: Fetch nothing; write data/PATH.dvc for files whose MD5 is known.
         quiet: No progress bar, and no names of files.
 
     Examples:
@@ -55,7 +56,8 @@ def download(
     mirror, path = find_mirror(downloads.mirror), catalogue_of(downloads)
     catalogue = read(Catalogue, path)
     if pointers:
-        for pointer in write_pointers(pointers_of(catalogue, downloads.data, record=True)):
+        texts = pointers_of(catalogue, downloads.data, record=True)
+        for pointer in [*write_pointers(texts), *remove_other_pointers(downloads.data, texts)]:
             print(pointer)
         return
     if dataset is None:
@@ -68,6 +70,7 @@ def download(
     wanted = files or [file for file, about in entry.files.items() if about.excerpt_of is None]
     for file in sorted(wanted, key=lambda file: entry.files[file].url is None):
         fetched = fetch(entry, dataset, file, downloads.data, mirror)
+        record_pointer(entry, entry.files[file], downloads.data)
         print(fetched)
 
 
