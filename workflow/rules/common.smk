@@ -53,6 +53,7 @@ except InputError as error:
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))
+ASKED = []  # of a person, by a dry run
 MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
 
@@ -127,13 +128,28 @@ def unless_absent(absent, files):
     return files
 
 
+# A consent, or a program that is not installed, ends a run before it begins, but a dry run lists its jobs, and asks.
+
+
 def fetched_by_program(wildcards):
-    return unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
+    unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
+    if PLAN.datasets.asked_of_a_person([PLAN.places.data / wildcards.file]):
+        asked = "\n".join(PLAN.asked_of_a_person(SCALE.scale) or PLAN.asked_of_a_person(SCALE.complete.scale))
+        if not workflow.dryrun:
+            raise WorkflowError(asked)
+        if not ASKED:
+            atexit.register(lambda: print(asked, file=sys.stderr))  # below the list of jobs
+        ASKED.append(asked)
+    return given(PLAN.datasets.page_of(wildcards.file))
+
+
+def archives_of_folder(wildcards):
+    return given(PLAN.datasets.archives_of(PLAN.places.data / wildcards.folder))
 
 
 def folder_of_features(wildcards):
     folder = PLAN.features.folder_of_features(wildcards.dataset).folder
-    return given(unless_absent(not folder.exists(), folder))
+    return given(unless_absent(not folder.exists() and not PLAN.datasets.makes_folder(folder), folder))
 
 
 # Nothing here makes what a user or a download gives: whatever reads such files takes digests of them as a parameter and

@@ -31,10 +31,6 @@ from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import EnsembleRun, RunSpec, Scored, members_of, recorded_run
 from fivesentences.study.study import PaperClaims, Study, read_claims, read_study
 
-SCAN_FEATURES = dict.fromkeys(
-    ("f30k_precomp", "coco_precomp"), "unpack it there from kaggle.com/datasets/kuanghueilee/scan-features"
-)
-
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that accepts these names and, if there are none, nothing."""
@@ -265,6 +261,7 @@ class Plan:
         found += [path for dataset in shown.difference(datasets.precomp) for path in datasets.photographs_of(dataset)]
         found += [path for _, source in extracted for path in features.weights_of(source)]
         found += [features.folder_of_features(dataset).folder for dataset in in_folders]
+        found += [spec.folder for spec in documents.document_specs.values() if spec.loader == "nus_wide"]
         for dataset in datasets.except_for(datasets.scenes):
             found += datasets.downloaded(dataset, "instances") if datasets.labels_of(dataset) else []
         found += [path for one in self.scale.judges for path in datasets.judgements_of(one.dataset, one.judge)]
@@ -272,18 +269,26 @@ class Plan:
         found += [words for run in self.all_runs.values() if (words := run.training.vocabulary) is not None]
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.report.published_of(exhibit)]
+        found = [
+            one for path in found for one in (datasets.archives_of(path) if datasets.makes_folder(path) else [path])
+        ]
+        downloads = {datasets.places.data / file: file for file in datasets.downloads}
+        found += [page for path in found if path in downloads for page in datasets.page_of(downloads[path])]
         return sorted({path for path in found if not path.is_relative_to(self.places.results)})
+
+    def asked_of_a_person(self, scale: str) -> list[str]:
+        """Return what a person must do before a scale's downloads begin; see ``Datasets.asked_of_a_person``."""
+        return self.datasets.asked_of_a_person(self.files_no_rule_makes(scale))
 
     def missing_downloads(self, scale: str) -> list[str]:
         """Return what a person must still put in place for a scale, a sentence for each file or folder."""
         downloads = {self.places.data / file: file for file in self.datasets.downloads}
-        folders = [spec.folder for spec in self.subspaces.document_specs.values() if spec.loader == "nus_wide"]
         found = list[str | None]()
-        for path in dict.fromkeys([*self.files_no_rule_makes(scale), *folders]):
+        for path in self.files_no_rule_makes(scale):
             if path in downloads:
                 found.append(self.datasets.fetched_by_hand(downloads[path]))
             elif not path.exists():
-                how = SCAN_FEATURES.get(path.name, "docs/paper_scale.md says where that of the papers is from")
+                how = "docs/paper_scale.md says where that of the papers is from"
                 found.append(f"{path} is not here, and no rule makes it; {how}.")
         return [one for one in found if one]
 
