@@ -36,6 +36,7 @@ COMMANDS = {
         "features regions": "Find regions and describe them, for every photograph of a folder or archive.",
         "features convert": "Convert features between the formats that the community has.",
         "features show": "Draw photographs with the boxes of their regions, or beside their nearest neighbours.",
+        "features compare": "Compare two sets of features region by region: are ours those that were released?",
     },
     "Train and apply models": {
         "train": "Train one run, or every run of a scale; what was stopped is resumed.",

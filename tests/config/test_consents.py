@@ -8,32 +8,26 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fivesentences.config.consents import agreed, asked, is_agreed, write_consent
-from fivesentences.config.datasets import CatalogueFile, Consent
+from fivesentences.config.consents import agreed, is_agreed, request, write_consent
+from fivesentences.config.datasets import Consent
 from fivesentences.errors import InputError
 
 TERMS = Consent(name="d", terms="https://d.org/terms")
 OTHERS = Consent(name="d", terms="https://d.org/terms/2")
 
 
-def file(name: str, consent: Consent | None) -> CatalogueFile:
-    about = {"version": "1", "url": "https://d.org", "sha256": None, "size": None, "licence": "none"}
-    return CatalogueFile(path=name, consent=consent, **about)
-
-
-def test_a_consent_is_asked_for_once_for_all_files_with_the_line_that_gives_it(tmp_path: Path) -> None:
-    files = [file("d/a.zip", TERMS), file("d/b.zip", TERMS), file("d/c.zip", None)]
-    (said,) = asked(files, tmp_path)
+def test_a_consent_is_asked_for_with_the_line_that_gives_it(tmp_path: Path) -> None:
+    said = request(TERMS, ["d/a.zip", "d/b.zip"], tmp_path)
     assert said.startswith("d/a.zip, d/b.zip: ") and TERMS.terms in said and "--consent d" in said
+    assert not is_agreed(TERMS, tmp_path) and is_agreed(None, tmp_path)
     (tmp_path / "consents.yaml").write_text(said.partition("`")[2].partition("`")[0])
-    assert asked(files, tmp_path) == [] and agreed(tmp_path)["d"].date == datetime.date.today()
+    assert is_agreed(TERMS, tmp_path) and agreed(tmp_path)["d"].date == datetime.date.today()
 
 
 def test_other_terms_are_asked_for_again(tmp_path: Path) -> None:
     write_consent(TERMS, tmp_path)
     assert is_agreed(TERMS, tmp_path) and not is_agreed(OTHERS, tmp_path)
-    (said,) = asked([file("d/a.zip", OTHERS)], tmp_path)
-    assert f"you agreed to {TERMS.terms}" in said
+    assert f"you agreed to {TERMS.terms}" in request(OTHERS, ["d/a.zip"], tmp_path)
     write_consent(OTHERS, tmp_path)
     assert is_agreed(OTHERS, tmp_path) and not is_agreed(TERMS, tmp_path)
 

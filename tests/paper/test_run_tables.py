@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -71,6 +72,59 @@ def test_no_difference_is_taken_on_other_data(build, make_scale, changes, images
     assert all(cell.published is not None and cell.difference is None for cell in cells_of(table))
     assert not any(row.same_data for row in rows_of(table))
     assert f"other {differs}" in notes_of(table)
+
+
+def scale_with_regions(make_scale, own, folder="data/f30k_precomp"):
+    """SGR on Flickr30K, on released regions of a folder, or on others."""
+    regions = {"folder": folder, "prefix": "f30k"} if folder else None
+    changes = PAPER | {"roles": {"flickr30k": "flickr30k"}}
+    changes["datasets"] = {"flickr30k": {"loader": "karpathy", "regions": regions}}
+    changes["grid_features"] = {"extractor": "bottom_up", "layout": "grid", "prepare": "as_stored"}
+    changes["own_grid_features"] = {"extractor": "bottom_up", "layout": "regions", "prepare": "as_stored"} | own
+    return make_scale(**changes, keep=[{"model": "sgr", "loss": "hardest"}], seeds=[0], evaluation_phi="spice")
+
+
+@pytest.mark.parametrize(
+    ("own", "folder", "owner"),
+    [
+        ({"weights": "w.pkl"}, "data/f30k_precomp", "released with SCAN"),
+        ({"weights": "w.pkl"}, None, "our own.*bottom_up@w-regions36"),
+        ({"weights": "caffe.pth", "flavour": "caffe"}, None, "our own.*bottom_up@caffe-regions36-caffe"),
+    ],
+)
+def test_the_papers_regions_are_the_released_ones_and_ours_of_the_same_network_and_rule(
+    build, make_scale, own, folder, owner
+):
+    table = build("five_sentences/table3", scale_with_regions(make_scale, own, folder), images=1000, phi="spice")
+    (row,) = rows_of(table)
+    assert any(cell.difference is not None for cell in row.cells) and row.same_data
+    assert re.search(f"Regions of Flickr30K are .*{owner}", notes_of(table))
+    published = notes_of(table, "differences are ours minus published")
+    assert ("as here" in published) == (folder is not None)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"weights": "w.pkl", "regions": 50},
+        {"weights": "w.pkl", "selection": "class_agnostic"},
+        {"extractor": "faster_rcnn"},
+    ],
+)
+def test_regions_of_another_number_rule_or_network_are_other_features(build, make_scale, own):
+    table = build("five_sentences/table3", scale_with_regions(make_scale, own, None), images=1000, phi="spice")
+    (row,) = rows_of(table)
+    assert all(cell.difference is None for cell in row.cells) and not row.same_data
+    assert "other features" in notes_of(table) and "Regions of" not in notes_of(table)
+
+
+@pytest.mark.parametrize("kinds", [["vgg19*-global", "resnet*"], {"flickr30k": ["other", "vgg*"]}])
+def test_a_study_may_accept_several_kinds_of_features_by_pattern(build, edited, make_scale, kinds):
+    setting = {"dataset": "flickr30k", "features": kinds, "images": 1000}
+    for accepted, other in ((kinds, False), (["bottom_up*"], True)):
+        study = edited("knn_margin/table1", published_setting=setting | {"features": accepted})
+        table = build("knn_margin/table1", make_scale(**PAPER), study=study)
+        assert ("other features" in notes_of(table)) == other
 
 
 @pytest.mark.parametrize(

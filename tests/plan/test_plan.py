@@ -100,8 +100,9 @@ def test_the_papers_scale_is_planned_from_an_empty_folder_and_asks_for_a_consent
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)  # not that of other tests, which saw other folders
-    (asked,) = plan.asked_of_a_person("paper")
-    assert plan.missing_downloads("paper") == [] and asked.startswith("flickr30k/flickr30k-images.zip: the owners ask")
+    (asked,) = plan.missing_downloads("paper")
+    assert asked.startswith("flickr30k/flickr30k-images.zip: the owners ask")
+    assert list(plan.absent_files("paper")) == [Path("data/flickr30k/flickr30k-images.zip")]
     jobs = jobs_of(CONFIG / "paper.yaml")
     archives = {job.wildcards["folder"]: sorted(job.inputs["archives"]) for job in jobs if job.rule == "unpack"}
     assert archives == {
@@ -121,14 +122,14 @@ def test_a_consent_is_asked_for_until_it_is_given_or_the_file_is_here(tmp_path, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-    photographs = [Path("data/flickr30k/flickr30k-images.zip")]
-    assert len(plan.datasets.asked_of_a_person(photographs)) == 1
+    photographs = "flickr30k/flickr30k-images.zip"
+    assert "your consent" in plan.datasets.fetched_by_hand(photographs)
     write_consent(plan.catalogue.datasets["flickr30k"].files["photographs"].consent, Path("data"))
-    assert plan.datasets.asked_of_a_person(photographs) == []
+    assert plan.datasets.fetched_by_hand(photographs) is None
     Path("data/consents.yaml").unlink()
-    photographs[0].parent.mkdir()
-    photographs[0].touch()
-    assert plan.datasets.asked_of_a_person(photographs) == []
+    (path := Path("data", photographs)).parent.mkdir()
+    path.touch()
+    assert plan.datasets.fetched_by_hand(photographs) is None
 
 
 def test_a_rar_that_nothing_here_unpacks_is_said_before_it_is_fetched(tmp_path, monkeypatch):
@@ -136,7 +137,7 @@ def test_a_rar_that_nothing_here_unpacks_is_said_before_it_is_fetched(tmp_path, 
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
     monkeypatch.setattr("shutil.which", lambda _: None)
-    (said,) = plan.datasets.asked_of_a_person([Path("data/nus_wide_archives/NUS_WID_Low_Level_Features.rar")])
+    said = plan.datasets.fetched_by_hand("nus_wide_archives/NUS_WID_Low_Level_Features.rar")
     assert "bsdtar, unar, 7z" in said and "install one" in said
 
 
@@ -148,7 +149,7 @@ def test_a_folder_or_file_that_a_person_put_in_place_is_made_by_no_rule(tmp_path
     assert plan.datasets.makes_folder(folder) and plan.datasets.page_of(captions)
     folder.mkdir(parents=True)
     assert not plan.datasets.makes_folder(folder)
-    assert folder in plan.files_no_rule_makes("paper") and plan.missing_downloads("paper") == []
+    assert folder in plan.files_no_rule_makes("paper") and folder not in plan.absent_files("paper")
     (folder / ".unpacked.json").write_text('{"archives": {"f30k_precomp.tar.gz": 1}}')
     assert plan.datasets.makes_folder(folder)
     Path("data/scan_features").mkdir()
@@ -171,7 +172,7 @@ def test_the_page_of_flickr30k_needs_no_photographs_until_all_rows_are_asked_for
     read_by = {name: set(plan.files_no_rule_makes(name)) for name in plan.scales}
     assert regions in read_by["flickr30k"] and photographs not in read_by["flickr30k"]
     assert {regions, photographs} <= read_by["flickr30k-complete"]
-    assert plan.asked_of_a_person("flickr30k") == [] and len(plan.asked_of_a_person("flickr30k-complete")) == 1
+    assert plan.missing_downloads("flickr30k") == [] and list(plan.absent_files("flickr30k-complete")) == [photographs]
     (both := Path("data/scan_features/scan-features.zip")).parent.mkdir(parents=True)
     both.touch()
     assert both in plan.files_no_rule_makes("flickr30k")  # where it is here, the other is not fetched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,21 @@ def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_s
     before, written = record.read_bytes(), weights.stat().st_mtime_ns
     said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO)
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
+def test_a_scale_for_gpus_ends_before_any_job_where_there_is_none_unless_its_runs_are_trained(
+    micro: Path, tmp_path: Path
+) -> None:
+    scale, gpu = PROJECT / "tests/workflow/micro.yaml", ("--config", "training={gpu: true}")
+    assert jobs(snakemake(tmp_path, scale, "-n", *gpu))["train"] == 1  # on another machine there may be one
+    output = snakemake(tmp_path, scale, "--cores", 1, *gpu, code=1)
+    sentence = "the scale says gpu: true, and torch .* finds none; install torch for the driver that nvidia-smi shows"
+    assert re.search(sentence, output) and "Traceback" not in output
+    assert not list((tmp_path / "results").rglob("*.parquet"))  # no scenes were drawn
+    snakemake(tmp_path, scale, "features", "--cores", 1, *gpu)  # of an extractor without a network
+    folder = shutil.copytree(micro, tmp_path / "copy", symlinks=True)
+    said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO, *gpu)
 
 
 def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name(micro: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.utils import update_config
 
 from fivesentences.config.files import base_of, check_in_shell, nearby
@@ -14,8 +15,11 @@ from fivesentences.config.metrics import METRICS
 from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
+from fivesentences.machine import cuda, may_find_cuda
+from fivesentences.plan.cluster import GPU_RULES
+from fivesentences.plan.cost import extracts_on_gpu, minutes_to_extract
 from fivesentences.plan.plan import one_of, plan_of, scale_of
-from fivesentences.storage import remove_leftovers
+from fivesentences.storage import RECORD, remove_leftovers
 from fivesentences.training.code import code_of_script, remember
 from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
 
@@ -50,6 +54,8 @@ try:
         raise InputError("--slurm-array-jobs: a task that fails removes what others have finished; leave it out.")
 except InputError as error:
     raise WorkflowError(f"{error}") from None
+for line in PLAN.features.sources_of_regions() if workflow.is_main_process else ():
+    logger.info(line)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))
@@ -72,10 +78,15 @@ wildcard_constraints:
     study=one_of(PLAN.studies),
 
 
-# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing.
+# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing, and which has GPUs.
 onstart:
     if workflow.local_exec:
         remove_leftovers(PLAN.places.results)
+        if any(needs_gpu(job) for job in workflow.dag.needrun_jobs()) and not may_find_cuda():
+            try:
+                cuda()  # before hours of what needs none
+            except InputError as error:
+                raise WorkflowError(f"{error}") from None
 
 
 # The last line of a run that made a page: below what Snakemake itself says at its end.
@@ -116,6 +127,15 @@ def code_of(rule):
     return digest
 
 
+def needs_gpu(job):
+    """Whether a job would end without a GPU; a training whose runs are all finished would not."""
+    if not SCALE.training.gpu or job.rule.name not in GPU_RULES:
+        return False
+    if job.rule.name != "train":
+        return extracts_on_gpu(PLAN, job.wildcards.extracted)
+    return not all((PLAN.places.run(run) / RECORD).is_file() for run in PLAN.jobs[job_of(job.wildcards)].runs)
+
+
 # What a person must fetch, and has not, ends the planning: all of it is named at once.
 
 
@@ -128,19 +148,19 @@ def unless_absent(absent, files):
     return files
 
 
-# A consent, or a program that is not installed, ends a run before it begins, but a dry run lists its jobs, and asks.
+# A dry run lists its jobs all the same where a person has only to agree to terms, or to install a program, and asks.
 
 
 def fetched_by_program(wildcards):
-    unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
-    if PLAN.datasets.asked_of_a_person([PLAN.places.data / wildcards.file]):
-        asked = "\n".join(PLAN.asked_of_a_person(SCALE.scale) or PLAN.asked_of_a_person(SCALE.complete.scale))
-        if not workflow.dryrun:
-            raise WorkflowError(asked)
-        if not ASKED:
-            atexit.register(lambda: print(asked, file=sys.stderr))  # below the list of jobs
-        ASKED.append(asked)
-    return given(PLAN.datasets.page_of(wildcards.file))
+    file = wildcards.file
+    absent = PLAN.datasets.fetched_by_hand(file)
+    if absent and workflow.dryrun and PLAN.datasets.has_address(file):
+        if absent not in ASKED:
+            ASKED.append(absent)
+            atexit.register(lambda: print(absent, file=sys.stderr))  # below the list of jobs
+    else:
+        unless_absent(absent, [])
+    return given(PLAN.datasets.page_of(file))
 
 
 def archives_of_folder(wildcards):
@@ -243,6 +263,15 @@ def part_of_training(wildcards):
 
 def settings_of_features(wildcards):
     return PLAN.features.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
+
+
+def gpu_of_extraction(wildcards, threads):
+    """As a function of the threads, as Snakemake sees it, it makes no features again: see `train`."""
+    return extracts_on_gpu(PLAN, wildcards.extracted)
+
+
+def time_to_extract(wildcards, attempt):
+    return minutes_to_extract(PLAN, wildcards.dataset, wildcards.extracted) * attempt
 
 
 def features_before(wildcards):

@@ -20,13 +20,14 @@ from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.config.consents import is_agreed
-from fivesentences.config.datasets import Catalogue, ScenesData
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import best_device, processors
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
+from fivesentences.plan.cost import sizes_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -224,7 +225,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not (about.url or about.made_of)}
     agree = [file for file, about in downloads.items() if not is_agreed(about.consent, plan.places.data)]
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
-    absent = [*plan.missing_downloads(scale), *plan.asked_of_a_person(scale)]
+    absent = plan.missing_downloads(scale)
     missing = list(_missing(plan, kept + sum(about.size or 0 for about in downloads.values())))
     notes = [
         f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
@@ -248,7 +249,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
 
 def _kept(plan: Plan) -> int:
     """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
-    sizes = {name: _sizes(plan, name) for name in plan.scale.datasets}
+    sizes = {name: sizes_of(plan, name) for name in plan.scale.datasets}
     cells = 0.0
     for name, run in plan.runs.items():
         if not plan.places.similarity(name).exists():
@@ -260,17 +261,6 @@ def _kept(plan: Plan) -> int:
         images, captions = sizes[run.dataset].get("train", (0, 0))
         cells += images * min(captions, images * (run.captions_per_image or captions)) * run.fraction**2
     return int(4 * cells)
-
-
-def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
-    """Return images and captions of each split, as the scale or the catalogue says."""
-    data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
-    images: dict[Any, int] = (entry.images if entry else None) or {}
-    if isinstance(data, ScenesData):
-        images = {"train": data.train, "dev": data.dev, "test": data.test}
-    each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
-    splits = getattr(data, "splits", None) or images
-    return {split: (images[split], images[split] * each) for split in images if split in splits}
 
 
 def _missing(plan: Plan, held: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from fivesentences.config.datasets import CatalogueFile, Consent
+from fivesentences.config.datasets import Consent
 from fivesentences.config.types import Name, Strict
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
@@ -68,26 +68,20 @@ def line_of(name: str, terms: str, date: datetime.date) -> str:
     return lines.strip()
 
 
-def asked(files: Iterable[CatalogueFile], data: Path | str) -> list[str]:
-    """Ask for each consent that these files need and nobody has given: one sentence for all files of a consent."""
-    needing: dict[str, list[CatalogueFile]] = {}
-    for file in files:
-        if not is_agreed(file.consent, data):
-            assert file.consent is not None  # else it would be given
-            needing.setdefault(file.consent.name, []).append(file)
-    return [_request(of_consent, Path(data)) for of_consent in needing.values()]
+def request(consent: Consent, files: Iterable[str], data: Path | str) -> str:
+    """Ask for a consent that nobody has given, in one sentence with the line that gives it.
 
-
-def _request(files: list[CatalogueFile], data: Path) -> str:
-    consent = files[0].consent
-    assert consent is not None
-    names, path = ", ".join(file.path for file in files), data / FILE
+    Args:
+        consent: The consent.
+        files: Paths of all files that need it.
+        data: Folder of downloads.
+    """
+    path, line = Path(data) / FILE, line_of(consent.name, consent.terms, datetime.date.today())
     older = agreed(data).get(consent.name)
     since = "" if older is None else f" (you agreed to {older.terms}, and the terms are others now)"
-    line = line_of(consent.name, consent.terms, datetime.date.today())
     return (
-        f"{names}: the owners ask for your consent{since}: read {consent.terms}, and if you agree, write the line "
-        f"`{line}` into {path}, or run `fivesentences download --consent {consent.name}`."
+        f"{', '.join(files)}: the owners ask for your consent{since}: read {consent.terms}, and if you agree, write "
+        f"the line `{line}` into {path}, or run `fivesentences download --consent {consent.name}`."
     )
 
 

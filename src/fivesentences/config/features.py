@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -13,10 +15,21 @@ from fivesentences.config.types import Count, Crops, FlavourName, Name, Precisio
 
 DETECTORS = ("bottom_up", "faster_rcnn")
 REGIONS = 36  # per image, as the papers have them
+# Files of SCAN's folders, and patterns of what the network and the rule that made them make of photographs.
+RELEASED, AS_RELEASED = "bottom_up-grid", (f"bottom_up*-regions{REGIONS}", f"bottom_up*-regions{REGIONS}-caffe")
 # What bottom_up alone has, and what null means.
 RULES = {"flavour": "d2", "selection": "per_class", "resize": "opencv"}
 # Endings of files of weights; what has none of them, and no folder, is a name of the catalogue.
 ENDINGS = (".safetensors", ".pth", ".pt", ".bin", ".pkl", ".npz")
+
+
+def of_kind(stem: str, kinds: Iterable[str]) -> bool:
+    """Tell whether features, by the name of their file, are of a kind: a name, or a pattern such as ``vgg*-global``.
+
+    Regions of our own by bottom-up attention's network and rule are of the kind of those released with SCAN.
+    """
+    patterns = [one for kind in kinds for one in (kind, *(AS_RELEASED if kind == RELEASED else ()))]
+    return any(fnmatchcase(stem, pattern) for pattern in patterns)
 
 
 class FeatureSpec(Strict):

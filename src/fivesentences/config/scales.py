@@ -233,6 +233,10 @@ class Scale(Strict):
     """null: captions only, nothing is trained."""
     grid_features: FeatureSpec | None = None
     """For models that read regions; null: as features."""
+    released_regions: Literal["fetch", "here", "never"] = "fetch"
+    """Whether released regions are read: always, where their folder is there, or never; own_grid_features otherwise."""
+    own_grid_features: FeatureSpec | None = None
+    """In place of released regions, made of the photographs of a dataset that has none."""
     further_features: dict[Name, FeatureSpec] = Field(default={})
     """For rows that name features, such as resnet152; rows of missing ones are left out."""
     weights: dict[Name, Path] = Field(default={})
@@ -272,6 +276,12 @@ class Scale(Strict):
             return complete
         return complete.model_copy(update={"categories": self.categories.model_copy(update={"methods": None})})
 
+    def grid_features_of(self, dataset: str) -> FeatureSpec | None:
+        """Return what models that read regions read of a dataset: released regions, own ones, or a grid's cells."""
+        data = self.datasets[dataset]
+        own = self.own_grid_features is not None and data.loader == "karpathy" and data.regions is None
+        return self.own_grid_features if own else self.grid_features
+
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
         """Tell whether the scale makes this row."""
         return self.keep is None or any(
@@ -305,7 +315,8 @@ class Scale(Strict):
             named = features.get("extractor") if known else None
             return features | {"weights": chosen[named]} if isinstance(named, str) and named in chosen else features
 
-        blocks = {key: weighted(given[key]) for key in ("features", "grid_features") if key in given}
+        keys = ("features", "grid_features", "own_grid_features")
+        blocks = {key: weighted(given[key]) for key in keys if key in given}
         further = given.get("further_features")
         if isinstance(further, dict):
             blocks["further_features"] = {name: weighted(features) for name, features in further.items()}
@@ -313,7 +324,8 @@ class Scale(Strict):
 
     @model_validator(mode="after")
     def _features_fit(self) -> Scale:
-        read = {spec.extractor for spec in (self.features, self.grid_features, *self.further_features.values()) if spec}
+        blocks = (self.features, self.grid_features, self.own_grid_features, *self.further_features.values())
+        read = {spec.extractor for spec in blocks if spec}
         for extractor in self.weights:
             if extractor not in read:
                 raise ValueError(
@@ -327,6 +339,7 @@ class Scale(Strict):
             raise ValueError(
                 "grid_features.layout is 'global'; write layout: grid or regions there, or leave the block out"
             )
+        self._own_regions_fit()
         given = {name for name, data in self.datasets.items() if getattr(data, "regions", None) is not None}
         for name in given:
             if self.datasets[name].loader != "karpathy":
@@ -336,12 +349,37 @@ class Scale(Strict):
                     f"datasets.{name}.regions is given, but no grid_features, which are read there; add them"
                 )
         lacking = sorted(set(self.roles.values()) - given)
-        if given and lacking and self._dataset(lacking[0], "roles name").loader != "precomp":
+        if (
+            given
+            and lacking
+            and self.own_grid_features is None
+            and self._dataset(lacking[0], "roles name").loader != "precomp"
+        ):
             raise ValueError(
                 f"datasets.{lacking[0]} has no regions, but {', '.join(sorted(given))} has; grid_features are released "
                 "for all datasets that play roles, or are made of photographs for all"
             )
         return self
+
+    def _own_regions_fit(self) -> None:
+        own = self.own_grid_features
+        if own is None:
+            if self.released_regions != "fetch":
+                raise ValueError(
+                    f"released_regions is '{self.released_regions}', but there is no own_grid_features, which are read "
+                    "in their place; add the block, or write released_regions: fetch"
+                )
+            return
+        if own.layout == "global":
+            raise ValueError("own_grid_features.layout is 'global'; write layout: regions or grid")
+        if self.grid_features is None or own.stem == self.grid_features.stem:
+            named = (
+                "there are no grid_features" if self.grid_features is None else f"grid_features are '{own.stem}' too"
+            )
+            raise ValueError(
+                f"own_grid_features is given, but {named}; grid_features are the released ones, such as "
+                "{extractor: bottom_up, layout: grid}"
+            )
 
     @model_validator(mode="after")
     def _datasets_are_there(self) -> Scale:

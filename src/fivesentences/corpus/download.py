@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 
-from fivesentences.config.consents import asked
+from fivesentences.config.consents import is_agreed, request
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
 from fivesentences.corpus.catalogue import HOST, MIRROR, PAGE, PERSON, record_of, recorded
@@ -129,8 +129,9 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         if item.member_of is not None:
             todo = f"it is in {entry.files[item.member_of].path}, which is read instead."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
-    elif requests_to_agree := asked([item], data_folder):
-        raise InputError(requests_to_agree[0])
+    elif item.consent is not None and not is_agreed(item.consent, data_folder):
+        needing = [one.path for one in entry.files.values() if one.consent == item.consent]
+        raise InputError(request(item.consent, needing, data_folder))
     else:
         with alone(lock, f"{target} is being fetched by another process; waiting"):
             if target.exists():  # the other process has fetched it

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fivesentences import corpus
-from fivesentences.config.consents import asked
+from fivesentences.config.consents import is_agreed, request
 from fivesentences.config.datasets import CatalogueFile
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge
@@ -184,12 +184,26 @@ class Datasets:
         return self.places.data / entry.files[name].path
 
     def fetched_by_hand(self, file: str) -> str | None:
-        """Return how a person gets a download that is not here; None if it is, or a program fetches or makes it."""
+        """Return what a person must do for a download that is not here; None if it is, or a program brings it.
+
+        The sentence about a consent is the same for all files that need it.
+        """
         about = self._about(file)
-        if about.url or about.made_of or at_hand(file, self.download_folders):
+        if about.made_of or at_hand(file, self.download_folders):
+            return None
+        if about.consent is not None and not is_agreed(about.consent, self.places.data):
+            needing = [one for one in self.downloads if self._about(one).consent == about.consent]
+            return request(about.consent, needing, self.places.data)
+        if file.endswith(".rar") and not programs_for_rar():
+            return f"{self.places.data / file} can be unpacked by no program here ({', '.join(PROGRAMS)}); {INSTALL}."
+        if about.url:
             return None
         how = about.fetch_by_hand or "no address is known."
         return f"{self.places.data / file} must be put there by a person: {how}"
+
+    def has_address(self, file: str) -> bool:
+        """Tell whether a program fetches a download, once a person has agreed to its terms."""
+        return self._about(file).url is not None
 
     def _about(self, file: str) -> CatalogueFile:
         dataset, name = self.downloads[file]
@@ -245,22 +259,3 @@ class Datasets:
         documents = [] if self.scale.categories is None else self.scale.categories.documents.values()
         named += [spec.folder for spec in documents if spec.loader == "nus_wide"]
         return [folder for folder in dict.fromkeys(named) if folder in self.folders]
-
-    def asked_of_a_person(self, files: Iterable[Path]) -> list[str]:
-        """Return what a person must do before these files can be fetched: agree to terms, each once; install a program.
-
-        Files that are here, or in a mirror, need nothing.
-        """
-        lacking = [
-            file
-            for path in files
-            if path.is_relative_to(self.places.data)
-            and (file := path.relative_to(self.places.data).as_posix()) in self.downloads
-            and not at_hand(file, self.download_folders)
-        ]
-        found = asked(map(self._about, lacking), self.places.data)
-        packed = [self.places.data / file for file in lacking if file.endswith(".rar")]
-        if packed and not programs_for_rar():
-            programs = ", ".join(PROGRAMS)
-            found.append(f"{packed[0]} can be unpacked by none of the programs here ({programs}); {INSTALL}.")
-        return found

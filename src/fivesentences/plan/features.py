@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.config.features import ENDINGS, FeatureSpec
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.study.runs import RunSpec
 
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from fivesentences.plan.plan import Plan
 
 WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
+
+
+def with_regions_at_hand(scale: Scale) -> Scale:
+    """Return a scale whose datasets name released regions only where ``released_regions`` has them read.
+
+    With ``here``, a folder that is not there is not waited for: the dataset gets regions of our own.
+    """
+    if scale.released_regions == "fetch":
+        return scale
+    never, datasets = scale.released_regions == "never", dict(scale.datasets)
+    for name, data in scale.datasets.items():
+        if data.loader == "karpathy" and data.regions and (never or not data.regions.folder.exists()):
+            datasets[name] = data.model_copy(update={"regions": None})
+    return scale.model_copy(update={"datasets": datasets})
 
 
 class Features:
@@ -32,7 +47,7 @@ class Features:
         scale, runs = plan.scale, plan.all_runs
         grid, further = scale.grid_features, scale.further_features.values()
         # Before reduction, by the name of their file; what differs in preparation alone is one of them.
-        asked = [spec for spec in (scale.features, grid, *further) if spec is not None]
+        asked = [spec for spec in (scale.features, grid, scale.own_grid_features, *further) if spec is not None]
         self.extracted_features = {spec.source: spec.extraction for spec in asked}
         self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
         released = [grid.source] if grid is not None and self.released_regions else []
@@ -46,6 +61,20 @@ class Features:
         if scale.features is not None and scale.categories is not None:
             specs.append(scale.features)  # of documents that are images of a corpus
         self.reduced_features = {spec.stem: spec for spec in specs if spec.stem != spec.source}
+
+    def sources_of_regions(self) -> list[str]:
+        """Say of each dataset whose regions its runs read, where released and own ones are to be chosen from."""
+        own, found = self.scale.own_grid_features, list[str]()
+        if own is None:
+            return []
+        for dataset in self.datasets_of_runs:
+            data = self.scale.datasets[dataset]
+            if data.loader == "karpathy" and data.regions is not None:
+                found.append(f"Regions of {dataset}: as released, in {data.regions.folder}.")
+            elif data.loader == "karpathy":
+                setting = f"released_regions: {self.scale.released_regions}"
+                found.append(f"Regions of {dataset}: our own, {own.stem}, of its photographs ({setting}).")
+        return found
 
     def extracted_here(self, *, parts: bool, regions: bool | None = None) -> list[str]:
         """Return features to extract from photographs: in several jobs or one, regions or not (None: either)."""

@@ -18,7 +18,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.features import Features
+from fivesentences.plan.features import Features, with_regions_at_hand
 from fivesentences.plan.jobs import Job, shared_out
 from fivesentences.plan.phi import Phi
 from fivesentences.plan.places import Places, as_text
@@ -81,6 +81,7 @@ class Plan:
         config: Path = Path("config"),
         claims: Sequence[PaperClaims] = (),
     ):
+        scale = with_regions_at_hand(scale)
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
         self.scales = {one.scale: one for one in (scale, scale.complete)}
@@ -276,21 +277,21 @@ class Plan:
         found += [page for path in found if path in downloads for page in datasets.page_of(downloads[path])]
         return sorted({path for path in found if not path.is_relative_to(self.places.results)})
 
-    def asked_of_a_person(self, scale: str) -> list[str]:
-        """Return what a person must do before a scale's downloads begin; see ``Datasets.asked_of_a_person``."""
-        return self.datasets.asked_of_a_person(self.files_no_rule_makes(scale))
-
-    def missing_downloads(self, scale: str) -> list[str]:
-        """Return what a person must still put in place for a scale, a sentence for each file or folder."""
+    def absent_files(self, scale: str) -> dict[Path, str]:
+        """Return files and folders that a scale reads and no program brings now, with what a person must do."""
         downloads = {self.places.data / file: file for file in self.datasets.downloads}
-        found = list[str | None]()
+        found = dict[Path, str | None]()
         for path in self.files_no_rule_makes(scale):
             if path in downloads:
-                found.append(self.datasets.fetched_by_hand(downloads[path]))
+                found[path] = self.datasets.fetched_by_hand(downloads[path])
             elif not path.exists():
                 how = "docs/paper_scale.md says where that of the papers is from"
-                found.append(f"{path} is not here, and no rule makes it; {how}.")
-        return [one for one in found if one]
+                found[path] = f"{path} is not here, and no rule makes it; {how}."
+        return {path: sentence for path, sentence in found.items() if sentence}
+
+    def missing_downloads(self, scale: str) -> list[str]:
+        """Return what a person must still do for a scale, each sentence once; see ``absent_files``."""
+        return list(dict.fromkeys(self.absent_files(scale).values()))
 
 
 def scale_of(content: Any, path: Path, where: str | None = None) -> Scale:
@@ -323,6 +324,7 @@ def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> d
     blocks = [
         merged.get("features"),
         merged.get("grid_features"),
+        merged.get("own_grid_features"),
         *(further.values() if isinstance(further, dict) else ()),
     ]
     read = [block.get("extractor") for block in blocks if isinstance(block, dict)]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 
 from fivesentences.config.documents import Selection
+from fivesentences.config.features import of_kind
 from fivesentences.config.metrics import METRICS, metric_of, pattern_of
 from fivesentences.config.scales import JudgeSpec
 from fivesentences.config.types import (
@@ -287,8 +288,8 @@ class PublishedSetting(Strict):
 
     dataset: Name | dict[Name, Name]
     """Or one dataset for each role."""
-    features: str | dict[Name, str]
-    """Or one for each role, or for what rows name as features."""
+    features: str | list[str] | dict[Name, str | list[str]]
+    """Files of features without their suffix, by name or pattern; or those of each role, or of what rows name."""
     phi: EvaluationPhi | list[EvaluationPhi] | None = None
     """Null if no published metric is semantic; a list if its columns have several."""
     images: int | dict[Name, int] | None = None
@@ -312,9 +313,22 @@ class PublishedSetting(Strict):
             role: The role of a row.
             features: Features that the row names.
         """
-        if isinstance(self.features, str):
-            return self.features
-        return self.features.get(features or role) or self.features.get(role)
+        return " or ".join(self._kinds(role, features)) or None
+
+    def accepts(self, stem: str, role: str, features: str | None = None) -> bool:
+        """Tell whether features, by the name of their file, are of a kind that the paper's models read.
+
+        Args:
+            stem: File name of the features without its suffix.
+            role: The role of a row.
+            features: Features that the row names.
+        """
+        return of_kind(stem, self._kinds(role, features))
+
+    def _kinds(self, role: str, features: str | None) -> list[str]:
+        if not isinstance(self.features, dict):
+            return as_list(self.features)
+        return as_list(self.features.get(features or role) or self.features.get(role) or [])
 
 
 class AlsoPublished(Strict):

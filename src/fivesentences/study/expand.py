@@ -296,13 +296,14 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
         if other.applies(cell, row.epochs):
             seeds = other.seeds
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
-    grid = scale.grid_features if model.layout == "grid" else None
+    grid = scale.grid_features_of(dataset) if model.layout == "grid" else None
     features = scale.further_features[row.features] if row.features is not None else grid or scale.features
     assert features is not None  # a scale with roles has features
     run = RunSpec(
         dataset=dataset,
         features=features.as_read,
-        features_named=row.features is not None,
+        # Two runs: a later download of released regions takes no run of our own away.
+        features_named=row.features is not None or (grid is not None and grid is scale.own_grid_features),
         model=model.with_options(options).with_widths(widths),
         loss=study.losses[row.loss],
         fraction=row.fraction,

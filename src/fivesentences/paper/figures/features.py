@@ -33,7 +33,7 @@ THUMBNAIL = 300  # pixels of a photograph beside its neighbours
 BETWEEN, BEHIND_QUERY, HEADING, BELOW, SHEET_SIZE = 0.07, 0.2, 0.26, 0.17, 6.2  # inches, and points
 
 
-def _filenames(photographs: Photographs, records: Sequence[ImageFeatures]) -> list[str]:
+def filenames_of(photographs: Photographs, records: Sequence[ImageFeatures]) -> list[str]:
     """Find the photograph of each image, also where features name only an id.
 
     Raises:
@@ -74,7 +74,7 @@ def boxes_drawing(
     """
     records = [features.read(row) for row in rows]
     names = [() if file is None else read_vocabulary(file) for file in (classes, attributes)]
-    filenames = _filenames(photographs, records)
+    filenames = filenames_of(photographs, records)
     parts = [pd.DataFrame(_boxes(record, count, *names), columns=BOXES) for record in records]
     scored = all(record.scores is not None for record in records)
     order = "with the highest scores of their class, highest first" if scored else "in the order of the file"
@@ -111,7 +111,7 @@ def _name(names: Sequence[str], number: int | None, what: str) -> str:
 def _draw_sheet(
     canvas: Figure, shown: Sequence[tuple[str, ImageFeatures, pd.DataFrame]], photographs: Photographs
 ) -> None:
-    pictures = [_picture(filename, record, photographs) for filename, record, _ in shown]
+    pictures = [picture_of(filename, record, photographs) for filename, record, _ in shown]
     # Boxes of which no more is known than where they are have no label.
     labelled = [rows[(rows["label"] != "") | rows["score"].notna()] for *_, rows in shown]
     heights = [COLUMN * down / across for _, (across, down) in pictures]
@@ -134,7 +134,7 @@ def _draw_sheet(
             text_at(canvas, x + 0.2, y, f"{row['label']}{score}", fontsize=SIZE)
 
 
-def _picture(filename: str, record: ImageFeatures, photographs: Photographs) -> tuple[Image, tuple[int, int]]:
+def picture_of(filename: str, record: ImageFeatures, photographs: Photographs) -> tuple[Image, tuple[int, int]]:
     """Return a photograph reduced for the page, and the width and height that its boxes are measured in."""
     picture = photographs.decoded(filename)
     size = (record.width or picture.width, record.height or picture.height)
@@ -180,7 +180,7 @@ def neighbours_drawing(
     found, lines = nearest_images(features, rows, count, among), []
     shown = [(query, *nearest) for query, nearest in zip(found.queries, found.nearest, strict=True)]
     records = [[features.read(int(row)) for row in some] for some in shown]
-    filenames = iter(_filenames(photographs, [record for some in records for record in some]))
+    filenames = iter(filenames_of(photographs, [record for some in records for record in some]))
     for some, cosine in zip(records, found.cosine, strict=True):
         for place, (record, value) in enumerate(zip(some, (1.0, *map(float, cosine)), strict=True)):
             lines.append((some[0].image_id, place, record.image_id, next(filenames), value))

@@ -160,7 +160,7 @@ def differing_settings(
     sizes = {results.gallery(run.name).images // galleries for run in row.runs}
     differs = {
         "dataset": row.dataset != setting.of_role("dataset", row.role),
-        "features": read - {setting.features_of(row.role, row.features)},
+        "features": any(not setting.accepts(stem, row.role, row.features) for stem in read),
         "gallery size": images is not None and sizes - {images},
         "phi": measure is not None and measure.phi and measure.phi not in as_list(setting.phi),
     }

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from fivesentences.config.features import AS_RELEASED, RELEASED, of_kind
 from fivesentences.config.scales import Scale
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
@@ -47,6 +48,9 @@ def notes_on_data(
         notes.append(
             f"{study.label_of(model)}: the mean of the similarities of {names}, each trained separately{other_seeds}."
         )
+    for owner, some in grouped(made, _owner_of_regions).items():
+        if owner:
+            notes.append(f"Regions of {listed(unique(study.label_of(str(row.dataset)) for row in some))} are {owner}.")
     leaking = unique(
         study.label_of(row.model)
         for row in made
@@ -85,6 +89,21 @@ def notes_on_seeds(
     return notes
 
 
+def _stems(row: Row) -> list[str]:
+    """Return the features that a row's models read, each once, by the names of their files."""
+    return unique(member.features.stem for run in row.runs for member in members_of(run))
+
+
+def _owner_of_regions(row: Row) -> str:
+    """Say who made the regions that a row's models read; empty if they read others than bottom-up attention's."""
+    for stem in _stems(row):
+        if stem == RELEASED:
+            return "those of a precomp folder, as released with SCAN"
+        if of_kind(stem, [RELEASED]):
+            return f"our own, found in the photographs by the network and the rule of the released ones: {stem}"
+    return ""
+
+
 def _features_of(rows: Sequence[Row], study: Study) -> str:
     """Name the features that the models of a role read, and which model reads which if they differ."""
     members = [(row, member) for row in rows for run in row.runs for member in members_of(run)]
@@ -117,13 +136,21 @@ def notes_on_beside(
             features = _published_features(setting, [(row.role, row.features) for row in some])
             theirs = galleries + (f" with {features}" if features else "")
             differs = listed(unique(part for _, parts in beside for part in parts)) if unlike else ""
-            notes.append(note_on_published(theirs, differs))
+            ours = unique(stem for row in some for stem in _stems(row) if of_kind(stem, AS_RELEASED))
+            notes.append(note_on_published(theirs, differs, listed(ours) if ours else ""))
     return notes
 
 
-def note_on_published(theirs: str, differs: str) -> str:
-    """Say what published values were measured on, and in what it differs from ours, if in anything."""
-    same = ", as here; differences are ours minus published."
+def note_on_published(theirs: str, differs: str, ours: str = "") -> str:
+    """Say what published values were measured on, and in what it differs from ours, if in anything.
+
+    Args:
+        theirs: Galleries and features of the published values.
+        differs: Settings that differ.
+        ours: Features of the same kind that have another name here.
+    """
+    here = f"; here with {ours}, of the same network and rule" if ours else ", as here"
+    same = f"{here}; differences are ours minus published."
     return f"Published: {theirs}" + (
         f". Not comparable: other {differs}, so no difference is shown." if differs else same
     )
