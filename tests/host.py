@@ -17,6 +17,7 @@ class Answer(BaseHTTPRequestHandler):
         host: Any = self.server
         asked = self.headers.get("Range")
         host.requests.append((self.path, asked))
+        host.tokens.append(self.headers.get("Authorization"))
         if self.path in host.moved:
             self.send_response(302)
             self.send_header("Location", host.moved[self.path])
@@ -50,12 +51,12 @@ class Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def running_host() -> Iterator[Any]:
-    """A host of ``files`` by path, and its ``requests`` as paths and ranges."""
+    """A host of ``files`` by path, its ``requests`` as paths and ranges, and the ``tokens`` that came with them."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         host: Any = server
         host.files, host.version, host.ranges, host.status = {}, {"ETag": '"v1"'}, True, 200
         host.moved, host.says_length = {}, True
-        host.hang_up_after, host.requests = None, []
+        host.hang_up_after, host.requests, host.tokens = None, [], []
         host.keeps_waiting, host.release = threading.Event(), threading.Event()
         host.url = f"http://127.0.0.1:{host.server_address[1]}"
         threading.Thread(target=host.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

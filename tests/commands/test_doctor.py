@@ -129,13 +129,28 @@ def test_a_scale_is_told_with_steps_hours_and_what_is_unknown_of_them(run, root,
     assert json.loads(Path("o.json").read_text())["costs"]["five_sentences/figure3"]["untimed_steps"] == 0
 
 
-def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):
+def test_folders_that_a_person_must_unpack_are_named_where_they_are_missing(run, root, folder, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    for name in ("coco_precomp", "f30k_precomp"):
-        (folder / "data" / name).mkdir(parents=True)
-    part = f"{{extends: {root}/config/paper.yaml, only: [figure1, subspace]}}"
+    own = "datasets: {flickr30k: {loader: karpathy, regions: {folder: data/mine, prefix: f30k}}}"
+    part = f"{{extends: {root}/config/paper.yaml, only: [table3, subspace], {own}}}"
     Path("part.yaml").write_text(part)
     said = run("doctor", "part.yaml", "--json", "o.json")
     missing = json.loads(Path("o.json").read_text())["missing"]
     unpacked = [one.split()[0] for one in missing if "no rule makes it" in one]
-    assert said.code == 0 and unpacked == ["data/nus_wide"]
+    assert said.code == 0 and unpacked == ["data/mine"]  # NUS-WIDE and COCO's are fetched and unpacked by rules
+
+
+def test_what_the_owners_ask_to_agree_to_is_said_until_somebody_does(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    Path("part.yaml").write_text(f"{{extends: {root}/config/paper.yaml, only: [table3]}}")
+    asked = [one for one in doctors_missing(run) if "consent" in one]
+    assert len(asked) == 1 and asked[0].startswith("flickr30k/flickr30k-images.zip: ")
+    line = asked[0].partition("`")[2].partition("`")[0]
+    Path("data").mkdir()
+    Path("data/consents.yaml").write_text(line + "\n")
+    assert [one for one in doctors_missing(run) if "consent" in one] == []
+
+
+def doctors_missing(run):
+    run("doctor", "part.yaml", "--json", "o.json")
+    return json.loads(Path("o.json").read_text())["missing"]

@@ -63,6 +63,62 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
+def test_download_fetches_all_it_can_and_ends_with_a_list_of_what_failed(run, folder, host):
+    host.files = {"/a.txt": b"x", "/c.txt": b"z"}
+    urls = {
+        "a": f"{host.url}/a.txt",
+        "b": f"{host.url}/gone.txt",
+        "c": f"{host.url}/c.txt",
+        "d": "http://127.0.0.1:9/d",
+    }
+    about = "version: v, licence: l, sha256: null, size: null"
+    files = "".join(f"      {name}: {{path: d/{name}.txt, url: '{url}', {about}}}\n" for name, url in urls.items())
+    consent = "consent: {name: n, terms: 'https://d.org'}"
+    files += f"      e: {{path: d/e.txt, url: '{host.url}/a.txt', {consent}, {about}}}\n"
+    Path("list.yaml").write_text(f"datasets:\n  d:\n    title: D\n    files:\n{files}")
+    said = run("download", "d", "--catalogue", "list.yaml")
+    assert said.code == 1 and sorted(path.name for path in Path("data/d").glob("*.txt")) == ["a.txt", "c.txt"]
+    first, second, third = str(said.err).strip().splitlines()[-3:]
+    assert "d/b.txt: " in first and "404" in first and "put the file in place by hand" in first
+    assert "d/d.txt: http://127.0.0.1:9/d: the host refuses" in second and "run again once it answers" in second
+    assert "d/e.txt: " in third and "the owners ask for your consent: read https://d.org" in third
+
+
+def test_a_mirror_with_four_of_five_files_gives_these_and_says_what_the_fifth_is(run, folder):
+    names = ("raw_features.mat", "categories.list")
+    about = "version: v, licence: l, sha256: null, size: null"
+    members = "".join(
+        f"      m{number}: {{path: w/{name}, member_of: archive, url: null, {about}}}\n"
+        for number, name in enumerate((*names, "absent.list"))
+    )
+    Path("list.yaml").write_text(
+        f"datasets:\n  w:\n    title: W\n    files:\n"
+        f"      archive: {{path: w/all.zip, url: 'http://127.0.0.1:9/all.zip', {about}}}\n{members}"
+    )
+    Path("copies/w").mkdir(parents=True)
+    for name in names:
+        Path("copies/w", name).write_bytes(b"MATLAB")
+    said = run("download", "w", "--catalogue", "list.yaml", "--mirror", "copies")
+    assert said.code == 1 and "w/all.zip: http://127.0.0.1:9/all.zip: the host refuses" in str(said.err)
+    assert {path.name for path in Path("data/w").iterdir() if path.suffix != ".sha256"} == set(names)
+
+
+def test_a_consent_is_given_by_a_person_who_is_shown_the_terms(run, folder, monkeypatch):
+    about = "version: v, licence: l, sha256: null, size: null, url: 'http://127.0.0.1:9/a'"
+    entry = f"{{path: d/a.txt, consent: {{name: n, terms: 'https://d.org'}}, {about}}}"
+    Path("list.yaml").write_text(f"datasets: {{d: {{title: D, files: {{a: {entry}}}}}}}")
+    command = ["download", "--catalogue", "list.yaml", "--consent"]
+    assert "there are: n" in str(run(*command, "x").err)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    refused = run(*command, "n")
+    assert refused.code == 1 and "https://d.org" in refused.out and not Path("data/consents.yaml").exists()
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: True)
+    assert (
+        run(*command, "n").code == 0 and "n: {terms: 'https://d.org', date: " in Path("data/consents.yaml").read_text()
+    )
+    assert "you have agreed" in run(*command, "n").out
+
+
 def test_choices_are_those_of_the_library():
     assert (set(get_args(Dataset)), set(get_args(FormatName))) == (set(PROTOCOLS), set(FORMATS))
 

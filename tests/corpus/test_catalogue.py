@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from fivesentences.config.datasets import Catalogue
+from fivesentences.config.datasets import Catalogue, CatalogueEntry, CatalogueFile
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import read
 from fivesentences.corpus import fetch
@@ -43,7 +44,8 @@ def test_every_file_has_a_path_of_its_own_and_a_way_to_get_it():
     assert len({file.path for file in FILES}) == len(FILES)
     for file in FILES:
         assert file.url is None or file.url.startswith("http")
-        assert (file.url is None) == (file.fetch_by_hand is not None), file.path
+        ways = [file.url, file.fetch_by_hand, file.made_of, file.member_of]
+        assert len([way for way in ways if way is not None]) == 1, file.path
         assert file.version and file.licence
 
 
@@ -53,7 +55,25 @@ def test_names_of_weights_end_in_the_beginning_of_their_checksum_where_it_is_kno
         assert (begin is None) == (file.sha256 is None), name
         assert begin is None or file.sha256.startswith(begin[1]), name
         extractor = name.partition(".")[0]
-        assert FeatureSpec(extractor=extractor, weights=name).source == f"{name}-global"
+        layout = "regions" if extractor == "bottom_up" else "global"
+        source = FeatureSpec(extractor=extractor, weights=name, layout=layout).source
+        assert source == (f"{name}-regions36" if layout == "regions" else f"{name}-global")
+
+
+def test_a_copy_without_a_checksum_is_one_of_a_web_archive_of_the_same_address():
+    about = {"path": "a/a.zip", "version": "1", "sha256": None, "size": None, "licence": "none"}
+    url, copy = "https://a.org/a.zip", "https://web.archive.org/web/2021id_/https://a.org/a.zip"
+    assert CatalogueFile(url=url, more_urls=[copy], **about).more_urls == [copy]
+    for other in ("https://b.org/a.zip", "ftp://web.archive.org/web/2021id_/https://a.org/a.zip"):
+        with pytest.raises(ValidationError, match="only a checksum tells"):
+            CatalogueFile(url=url, more_urls=[other], **about)
+
+
+def test_a_folder_and_a_file_are_made_of_files_of_their_own_entry():
+    file = {"path": "a/a.zip", "version": "1", "url": "https://a.org", "sha256": None, "size": None, "licence": "none"}
+    for more in ({"folders": {"f": {"archives": ["b"], "holds": ["x"]}}}, {"files": {"a": file | {"made_of": "b"}}}):
+        with pytest.raises(ValidationError, match="'b' is not one of its files"):
+            CatalogueEntry.model_validate({"title": "T", "files": {"a": file}} | more)
 
 
 @pytest.mark.data

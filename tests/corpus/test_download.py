@@ -478,3 +478,63 @@ def test_files_of_the_field_are_what_their_names_say(host, tmp_path, suffix, con
     host.files[PLACE] = content
     assert get(entry(host.url, path=f"mine/a{suffix}"), tmp_path).read_bytes() == content
     get(entry(host.url, path=f"mine/a{suffix}"), tmp_path)
+
+
+# --- consents and tokens ------------------------------------------------------------------------------------
+
+CONSENT = {"name": "mine", "terms": "https://example.org/terms"}
+
+
+def test_a_host_is_asked_only_once_a_person_has_agreed_and_a_mirror_always_may(host, make_mirror, tmp_path):
+    with pytest.raises(InputError) as error:
+        get(entry(host.url, SHA, consent=CONSENT), tmp_path)
+    assert host.requests == [] and "the owners ask for your consent" in str(error.value)
+    line = str(error.value).partition("`")[2].partition("`")[0]
+    mirrored = tmp_path / "mirrored"
+    assert get(entry(None, SHA, consent=CONSENT), mirrored, make_mirror(None)).read_bytes() == DATA
+    (tmp_path / "consents.yaml").write_text(line)
+    assert get(entry(host.url, SHA, consent=CONSENT), tmp_path).read_bytes() == DATA
+
+
+def test_a_token_goes_to_the_host_of_the_address_and_to_no_other(host, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "abc.DEF-123")
+    with running_host() as other:
+        other.files[PLACE], there = DATA, f"{other.url}{PLACE}"
+        get(entry(host.url, SHA, token="MY_TOKEN"), tmp_path / "direct")
+        host.moved[PLACE] = there
+        get(entry(host.url, SHA, token="MY_TOKEN"), tmp_path / "moved")
+        host.moved.clear()
+        host.files.clear()
+        get(entry(host.url, SHA, token="MY_TOKEN", more_urls=[there]), tmp_path / "second")
+        assert host.tokens == ["Bearer abc.DEF-123"] * 3 and other.tokens == [None, None]
+
+
+def test_a_token_never_goes_over_a_line_that_others_can_read(monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "abc")
+    assert download._authorization("https://example.org/x", "MY_TOKEN") == {"Authorization": "Bearer abc"}
+    for url in ("http://example.org/x", "http://127.0.0.1.example.org/x", "ftp://example.org/x"):
+        assert download._authorization(url, "MY_TOKEN") == {}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "MY_TOKEN is not set"), ("s3cret", "the token in MY_TOKEN was refused")]
+)
+def test_a_refused_token_says_which_variable_and_is_never_shown(
+    host, tmp_path, monkeypatch, capfd, status, value, said
+):
+    host.status = status
+    if value:
+        monkeypatch.setenv("MY_TOKEN", value)
+    with pytest.raises(InputError) as error:
+        get(entry(host.url, token="MY_TOKEN"), tmp_path)
+    assert f"answered {status}, and {said}; set MY_TOKEN to a token of your own" in str(error.value)
+    assert error.value.where == host.url and "s3cret" not in str(error.value) + "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("value", ["s3cret\n", "s3 cret", "sécret"])
+def test_a_token_that_no_header_may_hold_is_said_and_not_shown(host, tmp_path, monkeypatch, value):
+    monkeypatch.setenv("MY_TOKEN", value)
+    with pytest.raises(InputError, match=r"^MY_TOKEN is not a token") as error:
+        get(entry(host.url, token="MY_TOKEN"), tmp_path)
+    assert "cret" not in str(error.value) and host.requests == []

@@ -18,11 +18,13 @@ from fivesentences.config.documents import DivisionSpec, WikipediaDocuments
 from fivesentences.corpus.divisions import divide
 from fivesentences.corpus.loading_documents import load_documents
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.wikipedia import load_wikipedia_articles
+from fivesentences.corpus.wikipedia import CATEGORIES, FEATURES, load_wikipedia_articles
+from fivesentences.corpus.wikipedia import LISTS as PARTS_LISTS
 from fivesentences.errors import InputError
 
 TRAIN, TEST = "a1-1\timg1\t2\na1-2.3\timg2\t1\nb2-1\timg1\t2\n", "a1-1\timg3\t1\nc3\timg4\t2\n"
 SIZES = {"I_tr": (3, 4), "T_tr": (3, 2), "I_te": (2, 4), "T_te": (2, 2)}
+LIST_NAMES = (*PARTS_LISTS, CATEGORIES)
 SPEC = WikipediaDocuments(loader="wikipedia", divisions={"printed": {"validation": 1, "test": 1}})
 
 
@@ -54,6 +56,37 @@ def test_rows_of_lists_and_matrices_belong_together(load):
     assert documents.parts == ("train",) * 3 + ("test",) * 2
     np.testing.assert_array_equal(loaded.images, np.vstack([matrices["I_tr"], matrices["I_te"]]))
     np.testing.assert_array_equal(loaded.texts, np.vstack([matrices["T_tr"], matrices["T_te"]]))
+
+
+@pytest.mark.parametrize("folder", ["", "wikipedia_dataset/"])
+def test_the_archive_holds_the_same_as_the_files_that_were_taken_out_of_it(load, tmp_path, folder):
+    loaded, _ = load()
+    files = dict(zip(("raw.mat", "train_list", "test_list", "categories"), (FEATURES, *LIST_NAMES), strict=True))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, inside in files.items():
+            archive.write(tmp_path / name, f"{folder}{inside}")
+    packed = load_documents(SPEC, {"archive": tmp_path / "all.zip"})
+    assert packed.documents == loaded.documents
+    np.testing.assert_array_equal(packed.images, loaded.images)
+    np.testing.assert_array_equal(packed.texts, loaded.texts)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, "has 0 files named trainset_txt_img_cat.list"),
+        (dict.fromkeys(("trainset_txt_img_cat.list", "testset_txt_img_cat.list", "categories.list"), b"x"),
+         "has 0 files named raw_features.mat"),
+        (dict.fromkeys(("trainset_txt_img_cat.list", "testset_txt_img_cat.list", "categories.list", "raw_features.mat"),
+                       b"x"), "all.zip: raw_features.mat: this is not a complete .mat file"),
+    ],
+)  # fmt: skip
+def test_an_archive_with_other_names_or_content_is_one_sentence(tmp_path, refused, files, words):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    with refused(words):
+        load_documents(SPEC, {"archive": tmp_path / "all.zip"})
 
 
 @pytest.mark.parametrize(

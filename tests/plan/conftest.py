@@ -20,13 +20,12 @@ from fivesentences.config.reading import read
 from fivesentences.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
-# What only a person may fetch: folders, and files of the catalogue that have no address. (An excerpt is of a mirror.)
-UNPACKED = tuple(map(Path, ("data/f30k_precomp", "data/coco_precomp", "data/nus_wide")))
+# What only a person may fetch: files of the catalogue that no program fetches or makes. (An excerpt is of a mirror.)
 FETCHED = tuple(
     Path("data") / file.path
     for entry in read(Catalogue, ROOT / "config/datasets.yaml").datasets.values()
     for file in entry.files.values()
-    if not file.url and not file.excerpt_of
+    if not (file.url or file.excerpt_of or file.made_of or file.member_of)
 )
 
 
@@ -60,8 +59,6 @@ def jobs_of(tmp_path_factory) -> Callable[..., list[Job]]:
             with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as thread:
                 patch.delenv("FIVESENTENCES_MIRROR", raising=False)
                 patch.chdir(tmp_path_factory.mktemp("dry"))
-                for folder in UNPACKED:
-                    folder.mkdir(parents=True)
                 for file in FETCHED:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.touch()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fivesentences.config.consents import write_consent
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import read
@@ -76,11 +77,7 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
     assert given <= {path.resolve() for path in plan.files_no_rule_makes(scale.scale)}
     # Times count between jobs alone: of what comes from elsewhere the content does.
     assert {path for job in jobs for path in job.by_time} <= made - fetched
-    brought = [
-        own,
-        *(regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))),
-        *FETCHED,
-    ]
+    brought = [own, *FETCHED]
     for path in given - {Path(path).resolve() for path in fetched}:
         assert path.is_file() or any(path.is_relative_to(Path(folder).resolve()) for folder in brought), path
 
@@ -89,23 +86,96 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
 def test_files_that_only_a_person_may_fetch_and_has_not_end_the_planning_with_all_their_names(tmp_path, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     monkeypatch.chdir(tmp_path)
+    own = {"flickr30k": "data/mine", "coco": "data/other"}
+    regions = {name: {"regions": {"folder": folder, "prefix": "x"}} for name, folder in own.items()}
+    scale = {"extends": f"{CONFIG}/paper.yaml", "scale": "s", "datasets": regions, "only": ["table3", "table1"]}
+    Path("s.yaml").write_text(yaml.safe_dump(scale))
     with ThreadPoolExecutor(1) as thread, pytest.raises(Exception) as ended:
-        thread.submit(dry_run, CONFIG / "wikipedia.yaml", ()).result()
-    absent = {str(path) for path in FETCHED if path.suffix != ".zip" and path.parent.name == "wikipedia"}
-    assert len(absent) == 4 and absent <= set(str(ended.value).split())
+        thread.submit(dry_run, Path("s.yaml"), ()).result()
+    assert {*own.values()} <= set(str(ended.value).split())
+
+
+@pytest.mark.workflow
+def test_the_papers_scale_is_planned_from_an_empty_folder_and_asks_for_a_consent_alone(jobs_of, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)  # not that of other tests, which saw other folders
+    (asked,) = plan.missing_downloads("paper")
+    assert asked.startswith("flickr30k/flickr30k-images.zip: the owners ask")
+    assert list(plan.absent_files("paper")) == [Path("data/flickr30k/flickr30k-images.zip")]
+    jobs = jobs_of(CONFIG / "paper.yaml")
+    archives = {job.wildcards["folder"]: sorted(job.inputs["archives"]) for job in jobs if job.rule == "unpack"}
+    assert archives == {
+        "f30k_precomp": ["data/scan_features/scan-features.zip"],  # which COCO's need anyway
+        "coco_precomp": ["data/scan_features/scan-features.zip"],
+        "nus_wide": [
+            f"data/nus_wide_archives/{name}"
+            for name in ("Groundtruth.zip", "ImageList.zip", "NUS_WID_Low_Level_Features.rar", "NUS_WID_Tags.zip")
+        ],
+    }
+    made = {job.outputs[0]: job.inputs["page"] for job in jobs if job.rule == "download"}
+    assert made["data/pascal_sentences/pascal_sentences.json"] == ["data/pascal_sentences/pascal_sentences.html"]
+    assert made["data/wikipedia/wikipedia_dataset.zip"] == [] and "data/wikipedia/raw_features.mat" not in made
+
+
+def test_a_consent_is_asked_for_until_it_is_given_or_the_file_is_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    photographs = "flickr30k/flickr30k-images.zip"
+    assert "your consent" in plan.datasets.fetched_by_hand(photographs)
+    write_consent(plan.catalogue.datasets["flickr30k"].files["photographs"].consent, Path("data"))
+    assert plan.datasets.fetched_by_hand(photographs) is None
+    Path("data/consents.yaml").unlink()
+    (path := Path("data", photographs)).parent.mkdir()
+    path.touch()
+    assert plan.datasets.fetched_by_hand(photographs) is None
+
+
+def test_a_rar_that_nothing_here_unpacks_is_said_before_it_is_fetched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    said = plan.datasets.fetched_by_hand("nus_wide_archives/NUS_WID_Low_Level_Features.rar")
+    assert "bsdtar, unar, 7z" in said and "install one" in said
+
+
+def test_a_folder_or_file_that_a_person_put_in_place_is_made_by_no_rule(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    folder, captions = Path("data/f30k_precomp"), "pascal_sentences/pascal_sentences.json"
+    assert plan.datasets.makes_folder(folder) and plan.datasets.page_of(captions)
+    folder.mkdir(parents=True)
+    assert not plan.datasets.makes_folder(folder)
+    assert folder in plan.files_no_rule_makes("paper") and folder not in plan.absent_files("paper")
+    (folder / ".unpacked.json").write_text('{"archives": {"f30k_precomp.tar.gz": 1}}')
+    assert plan.datasets.makes_folder(folder)
+    Path("data/scan_features").mkdir()
+    Path(
+        "data/scan_features/scan-features.zip"
+    ).touch()  # where it was unpacked from another, that one stays its source
+    assert plan.datasets.archives_of(folder) == [Path("data/scan_features/f30k_precomp.tar.gz")]
+    (own := Path("data", captions)).parent.mkdir()
+    own.write_text("{}")
+    assert plan.datasets.page_of(captions) == []
+    own.with_name(f"{own.name}.sha256").write_text(f"# from its page\n{'0' * 64}  {own.name}\n")
+    assert plan.datasets.page_of(captions) == [Path("data/pascal_sentences/pascal_sentences.html")]
 
 
 def test_the_page_of_flickr30k_needs_no_photographs_until_all_rows_are_asked_for(plans, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    plan = plans("flickr30k")
-    (regions,) = plan.missing_downloads("flickr30k")
-    assert regions.startswith("data/f30k_precomp") and regions.endswith(
-        "kaggle.com/datasets/kuanghueilee/scan-features."
-    )
-    assert [one.split()[0] for one in plan.missing_downloads("flickr30k-complete")] == [
-        "data/f30k_precomp",
-        "data/flickr30k/flickr30k-images.zip",
-    ]
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    plan, regions = plans("flickr30k"), Path("data/scan_features/f30k_precomp.tar.gz")
+    photographs = Path("data/flickr30k/flickr30k-images.zip")
+    read_by = {name: set(plan.files_no_rule_makes(name)) for name in plan.scales}
+    assert regions in read_by["flickr30k"] and photographs not in read_by["flickr30k"]
+    assert {regions, photographs} <= read_by["flickr30k-complete"]
+    assert plan.missing_downloads("flickr30k") == [] and list(plan.absent_files("flickr30k-complete")) == [photographs]
+    (both := Path("data/scan_features/scan-features.zip")).parent.mkdir(parents=True)
+    both.touch()
+    assert both in plan.files_no_rule_makes("flickr30k")  # where it is here, the other is not fetched
 
 
 @pytest.mark.workflow
@@ -131,7 +201,7 @@ def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
 @pytest.mark.workflow
 def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
-    real |= {"list_images", "keep_documents"}  # whose texts are vectors
+    real |= {"list_images", "keep_documents", "unpack"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"detect_regions"}  # see tests/features
     fetched = {"fetch_network", "fetch_parser"}

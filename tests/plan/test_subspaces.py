@@ -144,7 +144,9 @@ def read_methods() -> dict[str, Any]:
     return METHODS | stated | tuned | {"acmr": {"method": "acmr"}, "ridge": {"method": "cca", "ridge": 0.5}}
 
 
-def test_documents_are_read_from_the_files_of_their_loader() -> None:
+def test_documents_are_read_from_the_files_of_their_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     corpus = {"loader": "corpus", "corpus": "drawn", "divisions": {"printed": {"validation": 1, "test": 1}}}
     own = {"loader": "descriptors", "table": "t.csv", "images": "i.npy", "divisions": corpus["divisions"]}
     content = scale_of().model_dump(mode="json", exclude_unset=True)
@@ -159,6 +161,9 @@ def test_documents_are_read_from_the_files_of_their_loader() -> None:
         read(Catalogue, CONFIG / "datasets.yaml"),
         places=places,
     )
+    assert plan.subspaces.read_for_documents("svcl") == {"archive": Path("in/wikipedia/wikipedia_dataset.zip")}
+    Path("in/wikipedia").mkdir(parents=True)
+    Path("in/wikipedia/raw_features.mat").touch()  # as a person or a mirror may have it
     assert plan.subspaces.read_for_documents("svcl") == {
         "features": Path("in/wikipedia/raw_features.mat"),
         "train_list": Path("in/wikipedia/trainset_txt_img_cat.list"),

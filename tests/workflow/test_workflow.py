@@ -45,15 +45,24 @@ def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> N
     assert not (tmp_path / "results").exists()
 
 
-def test_what_a_person_must_fetch_is_named_file_by_file_before_any_job(tmp_path: Path) -> None:
+def test_files_of_wikipedia_that_a_person_or_a_mirror_has_go_before_its_archive(tmp_path: Path) -> None:
     wikipedia = PROJECT / "config" / "wikipedia.yaml"
-    output = snakemake(tmp_path, wikipedia, "-n", code=1, FIVESENTENCES_MIRROR="")
-    files = ["categories.list", "raw_features.mat", "testset_txt_img_cat.list", "trainset_txt_img_cat.list"]
-    assert all(output.count(f"data/wikipedia/{name} ") == 1 for name in files) and "svcl.ucsd.edu" in output
-    for name in files:
+    planned = jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))
+    assert planned["keep_documents"] == planned["download"] == 1
+    for name in ("categories.list", "raw_features.mat", "testset_txt_img_cat.list", "trainset_txt_img_cat.list"):
         (path := tmp_path / "data" / "wikipedia" / name).parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    assert jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))["keep_documents"] == 1
+    planned = jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))
+    assert planned["keep_documents"] == 1 and "download" not in planned
+
+
+def test_a_run_ends_before_any_job_where_a_person_must_agree_first_and_a_dry_run_lists_the_jobs(tmp_path: Path) -> None:
+    paper = PROJECT / "config" / "paper.yaml"
+    line = "flickr30k: {terms: 'https://forms.illinois.edu/sec/229675', date: "
+    dry = snakemake(tmp_path, paper, "-n", FIVESENTENCES_MIRROR="")
+    assert dry.count(line) == 1 and jobs(dry)["download"] > 10 and jobs(dry)["make_page"] == 1
+    ended = snakemake(tmp_path, paper, "--cores", 1, code=1, FIVESENTENCES_MIRROR="")
+    assert line in ended and not list(tmp_path.glob("data/*/*"))
 
 
 def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ for absent in PLAN.scale.absent_data if workflow.is_main_process else ():
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))
+ASKED = []  # of a person, by a dry run
 MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
 
@@ -150,8 +151,23 @@ def unless_absent(absent, files):
     return files
 
 
+# A dry run lists its jobs all the same where a person has only to agree to terms, or to install a program, and asks.
+
+
 def fetched_by_program(wildcards):
-    return unless_absent(PLAN.datasets.fetched_by_hand(wildcards.file), [])
+    file = wildcards.file
+    absent = PLAN.datasets.fetched_by_hand(file)
+    if absent and workflow.dryrun and PLAN.datasets.has_address(file):
+        if absent not in ASKED:
+            ASKED.append(absent)
+            atexit.register(lambda: print(absent, file=sys.stderr))  # below the list of jobs
+    else:
+        unless_absent(absent, [])
+    return given(PLAN.datasets.page_of(file))
+
+
+def archives_of_folder(wildcards):
+    return given(PLAN.datasets.archives_of(PLAN.places.data / wildcards.folder))
 
 
 def folder_of_features(wildcards):

@@ -3,7 +3,7 @@
 
 rule download:
     input:
-        fetched_by_program,  # no file, but an error if a person must fetch this one
+        page=fetched_by_program,  # that it is made of, if any; an error if a person must fetch it, or agree first
     output:
         file="data/{file}",
     log:
@@ -25,6 +25,31 @@ rule download:
         "Download {wildcards.file}, or take it from the mirror, and check it"
     script:
         "../scripts/download.py"
+
+
+# A folder that a person put there stays as it is: no rule makes it.
+rule unpack:
+    input:
+        archives=archives_of_folder,
+    output:
+        folder=directory("data/{folder}"),
+    log:
+        "logs/corpus/unpack/{folder}.log",
+    benchmark:
+        "logs/benchmarks/corpus/unpack/{folder}.tsv"
+    wildcard_constraints:
+        folder=one_of(path.name for path in PLAN.datasets.folders if PLAN.datasets.makes_folder(path)),
+    localrule: True
+    resources:
+        mem_mb=500,
+        runtime="4h",
+    params:
+        dataset=lambda wildcards: PLAN.datasets.folders[PLAN.places.data / wildcards.folder][0],
+        catalogue=lambda wildcards: str(PLAN.catalogue_file),
+    message:
+        "Unpack {wildcards.folder}"
+    script:
+        "../scripts/unpack.py"
 
 
 rule draw_scenes:

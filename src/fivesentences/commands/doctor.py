@@ -20,6 +20,7 @@ from packaging.version import Version
 from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.config.consents import is_agreed
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
@@ -179,6 +180,7 @@ def _data(downloads: Downloads) -> Iterator[Finding]:
     for name, entry in read(Catalogue, catalogue_of(downloads)).datasets.items():
         held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
         held |= {whole for file in held if (whole := entry.files[file].excerpt_of)}
+        held |= {file for file, about in entry.files.items() if about.made_of in held or about.member_of in held}
         wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
         if not wanted & held:
             nowhere.append(name)
@@ -225,7 +227,8 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
         for file, (dataset, name) in sorted(plan.datasets.downloads.items())
         if plan.places.data / file in sources and not at_hand(file, plan.datasets.download_folders)
     }
-    by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not about.url}
+    by_hand = {file: about.fetch_by_hand for file, about in downloads.items() if not (about.url or about.made_of)}
+    agree = [file for file, about in downloads.items() if not is_agreed(about.consent, plan.places.data)]
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
     absent = plan.missing_downloads(scale)
     missing = list(_missing(plan, kept + sum(about.size or 0 for about in downloads.values())))
@@ -246,7 +249,8 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
         fetch = []
         for file, about in downloads.items():
             size = f"{about.size / 1e9:,.2f}" if about.size else "unknown"
-            fetch.append([file, "by hand" if file in by_hand else "by itself", size])
+            how = "by hand" if file in by_hand else "by itself, once you agree" if file in agree else "by itself"
+            fetch.append([file, how, size])
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
     content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept, "missing": [*absent, *missing]}
     content["costs"] = {

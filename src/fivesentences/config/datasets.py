@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Md5, Name, Seed, Sha256, Split, Strict
+from fivesentences.config.types import Count, EnvironmentName, Md5, Name, Seed, Sha256, Split, Strict
 
 CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences", "wikipedia_articles"]
 
@@ -77,6 +78,15 @@ class FolderData(Strict):
 Dataset = Annotated[ScenesData | CatalogueData | PrecompData | FolderData, Field(discriminator="loader")]
 
 
+class Consent(Strict):
+    """What somebody must agree to before a file is fetched; a person writes it into ``consents.yaml``."""
+
+    name: Name
+    """Files of the same name need it once."""
+    terms: str
+    """Address of the terms."""
+
+
 class CatalogueFile(Strict):
     """One file to download."""
 
@@ -86,11 +96,23 @@ class CatalogueFile(Strict):
     """The file of the entry that it can replace."""
     splits: list[Split] = Field(default=[])
     """The splits of an excerpt."""
+    member_of: Name | None = None
+    """The archive of the entry that contains it, and is read where neither a person nor a mirror has this file."""
+    made_of: Name | None = None
+    """The page of the entry that a program makes it from where neither a person nor a mirror has it."""
     version: str
     url: str | None
-    """Null if a person must accept a licence."""
+    """Null if no address is known, or a program makes the file."""
     more_urls: list[str] = Field(default=[])
     """Hosts of the same bytes, asked in turn where url fails."""
+    stated_by: str | None = None
+    """Who names the addresses, where that is not the owner of the data."""
+    tried: date | None = None
+    """When one of us fetched the file from url; null: nobody of us could."""
+    token: EnvironmentName | None = None
+    """The variable of the environment whose token is sent to the host of url, if it is set."""
+    consent: Consent | None = None
+    """What a person must agree to first."""
     sha256: Sha256 | None
     md5: Md5 | None = None
     """As DVC knows the file: with it, a remote of your own can keep it; null: none keeps it."""
@@ -102,11 +124,31 @@ class CatalogueFile(Strict):
 
     @model_validator(mode="after")
     def _checked_where_several_hosts_have_it(self) -> CatalogueFile:
-        if self.more_urls and (self.url is None or self.sha256 is None):
+        others = [url for url in self.more_urls if self.url is None or not is_copy_of(self.url, url)]
+        if others and (self.url is None or self.sha256 is None):
             raise ValueError(
-                "more_urls needs url and sha256: only a checksum tells whether two hosts have the same file"
+                "more_urls needs url and sha256: only a checksum tells whether two hosts have the same file "
+                "(without one, only the Internet Archive's copies of url are allowed)"
             )
         return self
+
+
+def is_copy_of(url: str, other: str) -> bool:
+    """Return True if another address is that of a web archive's copy of the first, which it ends in."""
+    return other.startswith(("http://", "https://")) and other.endswith(f"id_/{url}")
+
+
+class CatalogueFolder(Strict):
+    """A folder below the data folder that is unpacked from archives of its entry."""
+
+    archives: list[Name] = Field(min_length=1)
+    """Files of the entry."""
+    any_of_them: bool = False
+    """Each archive alone has everything: the first that is here is unpacked, or the first that is fetched."""
+    within: str | None = None
+    """Name of the folder in the archive, at any depth, whose files are taken; null: all files."""
+    holds: list[str] = Field(min_length=1)
+    """Names of files without which it is not what it should be."""
 
 
 class CatalogueEntry(Strict):
@@ -118,6 +160,16 @@ class CatalogueEntry(Strict):
     captions_per_image: Count = 5
     """About how many captions an image has, likewise."""
     files: dict[Name, CatalogueFile]
+    folders: dict[Name, CatalogueFolder] = Field(default={})
+    """Folders of the data folder that are unpacked from these files, by their names."""
+
+    @model_validator(mode="after")
+    def _names_its_own_files(self) -> CatalogueEntry:
+        named = {other for file in self.files.values() for other in (file.excerpt_of, file.member_of, file.made_of)}
+        named |= {archive for folder in self.folders.values() for archive in folder.archives}
+        if unknown := sorted(name for name in named if name is not None and name not in self.files):
+            raise ValueError(f"'{unknown[0]}' is not one of its files ({', '.join(self.files)})")
+        return self
 
 
 class Catalogue(Strict):

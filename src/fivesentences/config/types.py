@@ -55,6 +55,7 @@ ExhibitName = Annotated[str, Field(pattern=rf"^({_NAME[1:-1]}/)?{_NAME[1:]}")]
 Name = Annotated[str, Field(pattern=_NAME)]
 Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Md5 = Annotated[str, Field(pattern=_MD5)]
+EnvironmentName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
 _PHI = r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?(-(whitespace|reattached|characters|ptb|centroid|max|mean))?"

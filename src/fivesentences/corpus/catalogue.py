@@ -1,12 +1,16 @@
-"""The files of the catalogue that a dataset is read from."""
+"""The files of the catalogue that a dataset is read from, and the record of where one in place came from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from fivesentences.config.datasets import Catalogue
+from fivesentences.documents import read_bytes
 from fivesentences.errors import InputError
+
+MIRROR, HOST, PERSON, PAGE = "a mirror", "its host", "a person", "its page"
 
 
 def at_hand(path: Path | str, folders: Iterable[Path | str]) -> bool:
@@ -53,3 +57,20 @@ def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
     """Return the folder itself or, if it contains ``<prefix>_precomp``, that one."""
     within = Path(folder) / f"{prefix}_precomp"
     return within if prefix is not None and within.is_dir() else Path(folder)
+
+
+def record_of(target: Path) -> Path:
+    """Return the file that records checksum and source of a download."""
+    return target.with_name(f"{target.name}.sha256")
+
+
+def recorded(target: Path) -> tuple[str, str] | None:
+    """Read checksum and source from ``<file>.sha256``, which ``sha256sum --check`` reads too."""
+    path = record_of(target)
+    if not path.exists():
+        return None
+    text = read_bytes(path).decode("utf-8", "replace")
+    if (found := re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)) is None:
+        raise InputError("it contains no SHA-256", where=path, cure="delete it to record the file's checksum again")
+    source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
+    return found[1], source[1] if source else PERSON

@@ -6,6 +6,9 @@ the data, and later copies from the same source are checked against it. A mirror
 file; a mirror without one is treated like a host. A file that a person put in place is accepted as it is, and its
 checksum is recorded. What has no known checksum must at least be of the kind that its name says: a web page in place of
 an archive (a login, an error with status 200) would otherwise be taken for the file from then on.
+
+A host is asked for a file only once a person has agreed to the terms that the catalogue names (``consents.yaml``). A
+token comes from the environment, goes to the host of ``url`` alone, encrypted, and is never shown.
 """
 
 from __future__ import annotations
@@ -22,28 +25,33 @@ from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 
+from fivesentences.config.consents import is_agreed, request
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
+from fivesentences.corpus.catalogue import HOST, MIRROR, PAGE, PERSON, record_of, recorded
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors, reason_of
 from fivesentences.storage import alone, inside, md5_of, remove_unlocked, replacing, sha256_of, write_lines
 
 CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
+SMALL, SMALL_SHOWN_AFTER = 1 << 20, 2.0  # bytes; seconds until a bar is shown
 ATTEMPTS = 4
 SECONDS_BETWEEN_ATTEMPTS = 2.0
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
 CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
-MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
+LOCAL = ("127.0.0.1", "localhost", "::1")  # hosts to which a token may go without encryption
 # How files begin, by suffix; and how web pages, errors of hosts and pointers of git-lfs begin, which are none of them.
 _ZIP, _JSON = (b"PK\x03\x04", b"PK\x05\x06"), (b"{", b"[")
 _BEGINNINGS: dict[str, tuple[bytes, ...]] = {
     ".zip": _ZIP, ".npz": _ZIP, ".jar": _ZIP, ".parquet": (b"PAR1",), ".gz": (b"\x1f\x8b",), ".npy": (b"\x93NUMPY",),
     ".json": _JSON, ".jsonl": _JSON, ".h5": (b"\x89HDF",), ".hdf5": (b"\x89HDF",), ".pth": (*_ZIP, b"\x80"),
-    ".pt": (*_ZIP, b"\x80"), ".mat": (b"MATLAB", b"\x89HDF"), ".jpg": (b"\xff\xd8",), ".png": (b"\x89PNG",),
+    ".pt": (*_ZIP, b"\x80"), ".bin": (*_ZIP, b"\x80"), ".rar": (b"Rar!",), ".mat": (b"MATLAB", b"\x89HDF"),
+    ".jpg": (b"\xff\xd8",), ".png": (b"\x89PNG",),
 }  # fmt: skip
 _OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a web page"), (b"<script", "a web page"),
            (b"<!--", "a web page"), (b"<?xml", "XML"), (b"<error", "XML"), (b"<", "markup"),
@@ -87,7 +95,8 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
 
     Raises:
         InputError: If the file is unknown, a checksum or size differs, the download fails (what has arrived stays in
-            ``<file>.<tag>.part``, and the next call resumes there), or only a person can fetch it.
+            ``<file>.<tag>.part``, and the next call resumes there), a person must agree to the terms first, or only a
+            person can fetch it.
     """
     if file not in entry.files:
         raise InputError(f"{dataset} has no file '{file}'; the catalogue lists {', '.join(entry.files)}.")
@@ -106,9 +115,23 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
             if listed is None and item.sha256 is None:
                 check_kind(temporary, item.path, copy, "put the right file into the mirror")
             _check_new(item, target, sha256_of(temporary), MIRROR, listed)
+    elif item.made_of is not None:
+        fetch(entry, dataset, item.made_of, data_folder, mirror)
+        with alone(lock, f"{target} is being made by another process; waiting"):
+            if not target.exists():
+                from fivesentences.corpus.pascal_page import collect  # which downloads by functions of this module
+
+                page = entry.files[item.made_of]
+                collect(inside(data_folder, page.path), [url for url in (page.url, *page.more_urls) if url], target)
+                _record(target, sha256_of(target), PAGE)
     elif item.url is None:
         todo = item.fetch_by_hand or "a program cannot download it."
+        if item.member_of is not None:
+            todo = f"it is in {entry.files[item.member_of].path}, which is read instead."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
+    elif item.consent is not None and not is_agreed(item.consent, data_folder):
+        needing = [one.path for one in entry.files.values() if one.consent == item.consent]
+        raise InputError(request(item.consent, needing, data_folder))
     else:
         with alone(lock, f"{target} is being fetched by another process; waiting"):
             if target.exists():  # the other process has fetched it
@@ -128,24 +151,8 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
 # --- checksums ----------------------------------------------------------------------------------------------
 
 
-def _record_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}.sha256")
-
-
-def _recorded(target: Path) -> tuple[str, str] | None:
-    """Read checksum and source from ``<file>.sha256``, which ``sha256sum --check`` reads too."""
-    path = _record_of(target)
-    if not path.exists():
-        return None
-    text = read_bytes(path).decode("utf-8", "replace")
-    if (found := re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)) is None:
-        raise InputError("it contains no SHA-256", where=path, cure="delete it to record the file's checksum again")
-    source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
-    return found[1], source[1] if source else PERSON
-
-
 def _record(target: Path, sha256: str, source: str) -> None:
-    write_lines(_record_of(target), [f"# from {source}", f"{sha256}  {target.name}"])
+    write_lines(record_of(target), [f"# from {source}", f"{sha256}  {target.name}"])
 
 
 def _listed(mirror: Path, item: CatalogueFile) -> str | None:
@@ -197,8 +204,8 @@ def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
 
 def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
     """Check the file that is in place against its record, the catalogue and the mirror."""
-    actual, record = sha256_of(target), _recorded(target)
-    name = _record_of(target).name
+    actual, record = sha256_of(target), recorded(target)
+    name = record_of(target).name
     is_ours = record is not None and record[1] != PERSON and not target.is_symlink()
     cure = "delete the file and run again" if is_ours else "put the right file in its place"
     if item.sha256 is None and item.md5 is None:
@@ -206,7 +213,7 @@ def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> No
     if record is not None:
         if record[1] == PERSON:
             cure = f"put the file back, or if it was replaced on purpose, leave {name} out"
-        _compare(target, actual, record[0], _record_of(target).name, cure)
+        _compare(target, actual, record[0], record_of(target).name, cure)
         if item.sha256 is not None and record[1] != MIRROR:
             _compare(target, actual, item.sha256, "the catalogue", cure)
         return
@@ -223,8 +230,8 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, list
     cure = "nothing was kept; run again, and if it happens again, the source has changed"
     if expected := listed or item.sha256:
         _compare(target, actual, expected, "the mirror's SHA256SUMS" if listed else "the catalogue", cure)
-    elif (record := _recorded(target)) is not None and record[1] == source:
-        name = _record_of(target).name
+    elif (record := recorded(target)) is not None and record[1] == source:
+        name = record_of(target).name
         _compare(target, actual, record[0], name, f"{cure}: delete {name} to accept that")
     _record(target, actual, source)
 
@@ -233,7 +240,10 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, list
 
 
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
-    part = receive(url, target, item.size, known=item.sha256 is not None)
+    of_host = item.url is not None and urlsplit(url).netloc == urlsplit(item.url).netloc
+    untried = "" if item.tried else "none of us could try this address; "
+    cure, token = f"{untried}{CORRECT_THE_URL}", item.token if of_host else None
+    part = receive(url, target, item.size, cure, known=item.sha256 is not None, token=token)
     try:
         if (actual := sha256_of(part)) != item.sha256:
             cure = "nothing was kept; open the address in a browser (a network may ask for a login), and run again"
@@ -252,7 +262,13 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
 
 
 def receive(
-    url: str, target: Path, size: int | None = None, cure: str = CORRECT_THE_URL, *, known: bool = True
+    url: str,
+    target: Path,
+    size: int | None = None,
+    cure: str = CORRECT_THE_URL,
+    *,
+    known: bool = True,
+    token: str | None = None,
 ) -> Path:
     """Download ``url`` to a part file beside ``target``, resuming where an earlier, interrupted call stopped.
 
@@ -263,6 +279,7 @@ def receive(
         cure: Advice for a person if the host refuses.
         known: Whether the caller compares a checksum. Without one nothing is resumed that the host does not name by
             a strong validator, and no step from https to http is taken.
+        token: Variable of the environment with a token for this host; it is sent if it is set.
 
     Returns:
         Path of the part file, which has the length that the host states.
@@ -274,12 +291,13 @@ def receive(
     target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _receive(url, target, size, cure, known)
+            return _receive(url, target, size, cure, known, token)
         except INTERRUPTED as error:
             if reason := next(
                 (said for sign, said in _NO_HOST.items() if sign in f"{type(error).__name__} {error}"), ""
             ):
-                raise InputError(f"{url}: {reason} ({_innermost(error)}).") from None
+                again = f"run again once it answers, or put the file at {target}"
+                raise InputError(f"{reason} ({_innermost(error)})", where=url, cure=again) from None
             if attempt == ATTEMPTS:
                 arrived, reason = sum(found.stat().st_size for found in _parts(target)), type(error).__name__
                 what = f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
@@ -304,7 +322,7 @@ def _innermost(error: BaseException) -> str:
     return reason_of(error)
 
 
-def _receive(url: str, target: Path, size: int | None, cure: str, known: bool) -> Path:
+def _receive(url: str, target: Path, size: int | None, cure: str, known: bool, token: str | None) -> Path:
     """Bring the part file to its full length, resuming where an earlier call stopped if the host allows it.
 
     The name of the part file contains a tag of the host's version of the file (its validator, and length), so that
@@ -312,7 +330,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str, known: bool) -
     """
     for part in _parts(target):
         done = part.stat().st_size
-        with _get(url, done, cure, known) as response:
+        with _get(url, done, cure, known, token) as response:
             total = _total(response)
             resumable = known or _is_strong(response)
             if resumable and response.status_code == 416 and total == done:
@@ -322,7 +340,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str, known: bool) -
                 _append(response, part, done, total, size)
                 return part
         part.unlink()
-    with _get(url, 0, cure, known) as response:
+    with _get(url, 0, cure, known, token) as response:
         part = _part_path(target, response)
         _append(response, part, 0, _total(response), size)
     return part
@@ -335,10 +353,11 @@ class _TrustsTheSystem(HTTPAdapter):
         super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
 
 
-def _get(url: str, start: int, cure: str, known: bool) -> requests.Response:
+def _get(url: str, start: int, cure: str, known: bool, token: str | None = None) -> requests.Response:
     # Uncompressed, so that lengths and offsets are those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
     headers |= {"Range": f"bytes={start}-"} if start else {}
+    headers |= _authorization(url, token)  # which requests leaves out where another host answers
     session = requests.Session()
     session.mount("https://", _TrustsTheSystem())
     response = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
@@ -351,8 +370,24 @@ def _get(url: str, start: int, cure: str, known: bool) -> requests.Response:
         response.close()
         if response.status_code >= 500 or response.status_code == 429:
             raise requests.ConnectionError(f"the host answered {response.status_code}")
+        if token is not None and response.status_code in (401, 403):
+            refused = (
+                f"and the token in {token} was refused" if "Authorization" in headers else f"and {token} is not set"
+            )
+            cure = f"set {token} to a token of your own for {urlsplit(url).hostname} and run again"
+            raise InputError(f"the host answered {response.status_code}, {refused}", where=url, cure=cure)
         raise InputError(f"{url}: the host answered {response.status_code} {response.reason}; {cure}.")
     return response
+
+
+def _authorization(url: str, token: str | None) -> dict[str, str]:
+    """Return the header with the token of the environment; none where it is not set, or could be overheard."""
+    value, parts = os.environ.get(token or "", ""), urlsplit(url)
+    if not value or not (parts.scheme == "https" or parts.hostname in LOCAL):
+        return {}
+    if not re.fullmatch(r"[!-~]+", value):  # the error of requests would show it
+        raise InputError(f"{token} is not a token: it has a space, a line break or a letter beyond ASCII; correct it.")
+    return {"Authorization": f"Bearer {value}"}
 
 
 def _total(response: requests.Response) -> int | None:
@@ -399,7 +434,8 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
     if None not in (total, size) and total != size:
         raise InputError(f"{response.url}: {total} bytes would arrive but the catalogue says {size}; nothing was kept.")
     most = total if size is None else size
-    with part.open("ab") as file, Bar(f"download {part.name} [bytes]", most or 0, done) as bar:
+    delay = SMALL_SHOWN_AFTER if most is not None and most < SMALL else 0.0  # of a thousand photographs, for example
+    with part.open("ab") as file, Bar(f"download {part.name} [bytes]", most or 0, done, delay=delay) as bar:
         for chunk in response.iter_content(chunk_size=CHUNK):
             done += len(chunk)
             if most is not None and done > most:

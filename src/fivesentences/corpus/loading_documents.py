@@ -15,7 +15,7 @@ from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments, Pa
 from fivesentences.corpus.nus_wide import load_nus_wide
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.wikipedia import load_wikipedia
+from fivesentences.corpus.wikipedia import load_wikipedia, load_wikipedia_archive
 from fivesentences.errors import InputError
 
 _AGAIN = "extract the features again"
@@ -32,13 +32,15 @@ def load_documents(spec: AnyDocuments, files: Mapping[str, Path]) -> LoadedDocum
     Args:
         spec: The block of the configuration.
         files: Files that the workflow made or fetched, by name. Wikipedia: ``features``, ``train_list``, ``test_list``,
-            ``categories``; a corpus: ``corpus`` (parquet) and ``features`` (``.npy``). Other loaders read what their
-            block names, relative to the working directory.
+            ``categories``, or the ``archive`` that they are in; a corpus: ``corpus`` (parquet) and ``features``
+            (``.npy``). Other loaders read what their block names, relative to the working directory.
 
     Raises:
         InputError: As raised by the loader.
     """
     if isinstance(spec, WikipediaDocuments):
+        if "archive" in files:
+            return load_wikipedia_archive(files["archive"])
         return load_wikipedia(files["features"], files["train_list"], files["test_list"], files["categories"])
     if isinstance(spec, NusWideDocuments):
         return load_nus_wide(spec.folder, spec.features, spec.categories, spec.per_category, spec.seed)

@@ -99,11 +99,12 @@ class _Files:
     def __init__(self, folder: Path):
         self.folder = folder
         self.paths: dict[str, Path] = {}
+        self._twice: dict[str, Path] = {}
         for path in sorted(folder.rglob("*")):
             if path.suffix.lower() not in _SUFFIXES or path.name.startswith("."):
                 continue
-            if (other := self.paths.setdefault(path.stem.lower(), path)) != path:
-                raise InputError(f"there are {other} and {path}; keep one of them.", where=folder)
+            if self.paths.setdefault(path.stem.lower(), path) != path:
+                self._twice[path.stem.lower()] = path  # of no matter unless it is read, as a readme is not
         self.names, *parts = (
             [line.strip().replace("\\", "/") for line in read_lines(self.path(f"{part}imagelist"))]
             for part in ("", *PARTS)
@@ -126,12 +127,16 @@ class _Files:
         if stem not in self.paths:
             what = f"there is no {stem} (.txt or .dat) in it"
             raise InputError(what, where=self.folder, cure="unpack NUS-WIDE's archives there")
+        if stem in self._twice:
+            raise InputError(
+                f"there are {self.paths[stem]} and {self._twice[stem]}; keep one of them.", where=self.folder
+            )
         return self.paths[stem]
 
     def blocks(self, stem: str, width: int | None = None) -> Iterator[tuple[Path, Rows, NDArray[Any]]]:
         """Yield file, rows of photographs and values ``[rows, width]`` of a file, or of its two parts."""
         if stem in self.paths:
-            whole = [(self.paths[stem], np.arange(len(self.names), dtype=np.int64))]
+            whole = [(self.path(stem), np.arange(len(self.names), dtype=np.int64))]
         else:
             whole = [(self.path(f"{part}_{stem}"), rows) for part, rows in zip(PARTS, self._rows, strict=True)]
         for path, rows in whole:
@@ -159,7 +164,7 @@ def _only_concept(files: _Files) -> tuple[list[str], Rows, Rows]:
 def _tags(files: _Files) -> list[str]:
     """Return the tags of each photograph, joined by spaces."""
     if "all_tags" in files.paths:
-        return _all_tags(files.paths["all_tags"], files.names)
+        return _all_tags(files.path("all_tags"), files.names)
     words = [line.strip() for line in read_lines(files.path("taglist1k")) if line.strip()]
     texts = [""] * len(files.names)
     for path, rows, block in files.blocks("tags1k", len(words)):

@@ -7,7 +7,8 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,7 +26,8 @@ from fivesentences.errors import InputError
 IMAGES = ("I_tr", "I_te")
 TEXTS = ("T_tr", "T_te")
 LISTS = ("trainset_txt_img_cat.list", "testset_txt_img_cat.list")  # of the published parts, in the order of PARTS
-CATEGORIES = "categories.list"
+CATEGORIES, FEATURES = "categories.list", "raw_features.mat"
+LARGEST_FEATURES = 64 << 20  # bytes; the original has one
 LARGEST_LIST = 4 << 20  # bytes; the original has a thirtieth of it
 LARGEST_ARTICLE = 4 << 20  # bytes; sections have some kB
 MOST_NUMBERS = 1 << 30  # of one matrix, 8.6 GB
@@ -51,9 +53,31 @@ def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories
         InputError: If a file is missing or damaged, a line is malformed, a category is unknown, or lists and features
             differ in length.
     """
-    names = [line.strip() for line in read_lines(categories) if line.strip()]
-    of_parts = [_documents_in_list(read_lines(path), path, names) for path in (train_list, test_list)]
-    matrices = read_mat(features, (*IMAGES, *TEXTS))
+    lists = {path: read_lines(path) for path in (train_list, test_list)}
+    return _with_features(read_mat(features, (*IMAGES, *TEXTS)), features, lists, read_lines(categories))
+
+
+def load_wikipedia_archive(archive: Path) -> LoadedDocuments:
+    """Read the same as ``load_wikipedia`` from ``wikipedia_dataset.zip``, in whatever folder of it.
+
+    Raises:
+        InputError: As ``load_wikipedia``, or if the archive is damaged or lacks one of these files.
+    """
+    with open_zip(archive) as opened:
+        inside = entries(opened)
+        lists = {f"{archive}: {name}": _lines(opened, inside, name) for name in LISTS}
+        categories = _lines(opened, inside, CATEGORIES)
+        features = read_entry(opened, _only(opened, inside, FEATURES), LARGEST_FEATURES)
+    where = f"{archive}: {FEATURES}"
+    return _with_features(read_mat(features, (*IMAGES, *TEXTS), where), where, lists, categories)
+
+
+def _with_features(
+    matrices: list[NDArray[Any]], features: Path | str, lists: Mapping[Any, list[str]], categories: Iterable[str]
+) -> LoadedDocuments:
+    """Join matrices and lists; ``features``, and the keys of ``lists``, are their names in errors."""
+    names = [line.strip() for line in categories if line.strip()]
+    of_parts = [_documents_in_list(lines, path, names) for path, lines in lists.items()]
     for name, matrix, listed in zip((*IMAGES, *TEXTS), matrices, of_parts * 2, strict=True):
         if len(matrix) != len(listed):
             what = f"{name} has {len(matrix):,} rows, but its list has {len(listed):,} lines; fetch both."
@@ -142,11 +166,15 @@ def _documents_in_list(lines: Iterable[str], where: Path | str, names: Sequence[
 
 
 def _lines(archive: zipfile.ZipFile, inside: list[str], filename: str) -> list[str]:
+    return lines_of(text_of(read_entry(archive, _only(archive, inside, filename), LARGEST_LIST), filename))
+
+
+def _only(archive: zipfile.ZipFile, inside: list[str], filename: str) -> str:
     found = [name for name in inside if PurePosixPath(name).name == filename]
     if len(found) != 1:
         shown = Path(str(archive.filename)).name
         raise InputError(f"{shown} has {len(found)} files named {filename}, and must have one; fetch it again.")
-    return lines_of(text_of(read_entry(archive, found[0], LARGEST_LIST), filename))
+    return found[0]
 
 
 def _by_name(inside: list[str], suffixes: frozenset[str] | set[str]) -> dict[str, str]:
@@ -170,12 +198,13 @@ def _words_of(data: bytes, where: str) -> str:
     return caption_at(html.unescape(_TAG.sub(" ", content[begin.end() : end])), f"{where}: <text>")
 
 
-def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
+def read_mat(file: Path | str | bytes, names: Sequence[str], where: str | None = None) -> list[NDArray[Any]]:
     """Read matrices of a ``.mat`` file; only these are read.
 
     Args:
-        path: A file of MATLAB 4 to 7.2.
+        file: A file of MATLAB 4 to 7.2, or its content.
         names: Names of the matrices.
+        where: Name of the file in errors; default the file.
 
     Returns:
         Real ``[rows, columns]`` each, of any numeric dtype, finite.
@@ -184,11 +213,17 @@ def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
         InputError: If the file is missing, damaged or of MATLAB 7.3 (HDF5), lacks a matrix, or one is not a matrix
             of finite real numbers or has more than ``MOST_NUMBERS``, zeros of sparse ones included.
     """
-    check_file(path)
+    if not isinstance(file, bytes):
+        check_file(file)
+    path = where or str(file)
+
+    def opened() -> str | BytesIO:
+        return BytesIO(file) if isinstance(file, bytes) else str(file)
+
     try:
-        held = {str(name): tuple(shape) for name, shape, _ in whosmat(str(path), appendmat=False)}
+        held = {str(name): tuple(shape) for name, shape, _ in whosmat(opened(), appendmat=False)}
         wanted = [name for name in names if math.prod(held.get(name, (0,))) <= MOST_NUMBERS]
-        content = loadmat(str(path), variable_names=wanted, appendmat=False) if wanted else {}
+        content = loadmat(opened(), variable_names=wanted, appendmat=False) if wanted else {}
     except NotImplementedError:
         what = "this is a file of MATLAB 7.3, which is HDF5"
         raise InputError(what, where=path, cure="save it with -v7 in MATLAB") from None

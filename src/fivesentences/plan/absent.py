@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,8 @@ def absent_data(plan: Plan) -> list[AbsentData]:
     found: dict[tuple[str, str, str | None], AbsentData] = {}
 
     def look(part: Any, name: str, files: Iterable[Path], of: str | None = None) -> None:
-        how = list(dict.fromkeys(absent[path] for path in files if path in absent))
+        read = (datasets.archives_of(path) if datasets.makes_folder(path) else [path] for path in files)
+        how = list(dict.fromkeys(absent[path] for path in itertools.chain(*read) if path in absent))
         if how and not scale.lacks(part, name, of):
             found[part, name, of] = AbsentData(part=part, name=name, features=of, how=how)
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fivesentences import corpus
+from fivesentences.config.consents import is_agreed, request
+from fivesentences.config.datasets import CatalogueFile
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge
-from fivesentences.corpus.catalogue import at_hand, files_to_read
+from fivesentences.corpus.catalogue import PAGE, at_hand, files_to_read, recorded
 from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
+from fivesentences.corpus.unpacking import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import write_json
@@ -35,6 +38,7 @@ class Datasets:
         with_parts, with_training_captions: Datasets whose parts are matched, not only divided for category retrieval;
             those whose training captions the scale reads.
         downloads: Dataset and name in the catalogue of each file, by its path.
+        folders: Dataset and description of each folder that is unpacked from files of the catalogue, by its path.
         mirror: A folder that holds downloads already, or None.
         download_folders: Where downloads are looked for.
     """
@@ -53,6 +57,11 @@ class Datasets:
         self.download_folders = [self.places.data, *([] if self.mirror is None else [self.mirror])]
         entries = self.catalogue.datasets.items()
         self.downloads = {file.path: (name, key) for name, entry in entries for key, file in entry.files.items()}
+        self.folders = {
+            self.places.data / name: (dataset, folder)
+            for dataset, entry in entries
+            for name, folder in entry.folders.items()
+        }
         self._identities: dict[str, Identity] = {}  # as far as asked for
 
     def except_for(self, datasets: Iterable[str]) -> list[str]:
@@ -177,10 +186,78 @@ class Datasets:
         return self.places.data / entry.files[name].path
 
     def fetched_by_hand(self, file: str) -> str | None:
-        """Return how a person gets a download that is not here; None if it is, or a program fetches it."""
-        dataset, name = self.downloads[file]
-        about = self.catalogue.datasets[dataset].files[name]
-        if about.url or at_hand(file, self.download_folders):
+        """Return what a person must do for a download that is not here; None if it is, or a program brings it.
+
+        The sentence about a consent is the same for all files that need it.
+        """
+        about = self._about(file)
+        if about.made_of or at_hand(file, self.download_folders):
+            return None
+        if about.consent is not None and not is_agreed(about.consent, self.places.data):
+            needing = [one for one in self.downloads if self._about(one).consent == about.consent]
+            return request(about.consent, needing, self.places.data)
+        if file.endswith(".rar") and not programs_for_rar():
+            return f"{self.places.data / file} can be unpacked by no program here ({', '.join(PROGRAMS)}); {INSTALL}."
+        if about.url:
             return None
         how = about.fetch_by_hand or "no address is known."
         return f"{self.places.data / file} must be put there by a person: {how}"
+
+    def has_address(self, file: str) -> bool:
+        """Tell whether a program fetches a download, once a person has agreed to its terms."""
+        return self._about(file).url is not None
+
+    def _about(self, file: str) -> CatalogueFile:
+        dataset, name = self.downloads[file]
+        return self.catalogue.datasets[dataset].files[name]
+
+    def is_here(self, path: Path) -> bool:
+        """Tell whether a download is in place, or in a mirror."""
+        return at_hand(path.relative_to(self.places.data), self.download_folders)
+
+    def page_of(self, file: str) -> list[Path]:
+        """Return the page that a download is made of; none for files of hosts, of a mirror, or of a person.
+
+        Whether a file in place was made of a page does not depend on a mirror that has been named since.
+        """
+        dataset, name = self.downloads[file]
+        page, target = self.catalogue.datasets[dataset].files[name].made_of, self.places.data / file
+        if page is None or (
+            (recorded(target) or ("", ""))[1] != PAGE if target.exists() else at_hand(file, self.download_folders)
+        ):
+            return []
+        return [self.catalogued(dataset, page)]
+
+    def makes_folder(self, folder: Path) -> bool:
+        """Return True for a folder that is unpacked from downloads: it is not here, or it was unpacked here."""
+        return folder in self.folders and (not folder.exists() or is_unpacked_here(folder))
+
+    def archives_of(self, folder: Path) -> list[Path]:
+        """Return the archives that a folder of the catalogue is unpacked from, or was, though they may be gone.
+
+        Of archives that each have everything it is the first that is here; else one that another folder, which the
+        scale reads, is unpacked from anyway; else the first.
+        """
+        dataset, about = self.folders[folder]
+        files = [self.catalogued(dataset, name) for name in about.archives]
+        if not about.any_of_them:
+            return files
+        if is_unpacked_here(folder):
+            return [file for file in files if file.name in archives_unpacked_in(folder)]
+        of_others = {
+            self.catalogued(of, other.archives[0])
+            for path, (of, other) in self.folders.items()
+            if path != folder and not path.exists() and len(other.archives) == 1 and path in self.folders_read
+        }
+        here = [file for file in files if self.is_here(file)]
+        return (here or [file for file in files if file in of_others] or files)[:1]
+
+    @property
+    def folders_read(self) -> list[Path]:
+        """Folders of downloads that the scale reads, and a rule unpacks or a person has put in place."""
+        named = [data.folder for data in self.scale.datasets.values() if data.loader == "precomp"]
+        regions = [getattr(data, "regions", None) for data in self.scale.datasets.values()]
+        named += [one.folder for one in regions if one is not None]
+        documents = [] if self.scale.categories is None else self.scale.categories.documents.values()
+        named += [spec.folder for spec in documents if spec.loader == "nus_wide"]
+        return [folder for folder in dict.fromkeys(named) if folder in self.folders]

@@ -32,10 +32,6 @@ from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import EnsembleRun, RunSpec, Scored, members_of, recorded_run
 from fivesentences.study.study import PaperClaims, Study, read_claims, read_study
 
-SCAN_FEATURES = dict.fromkeys(
-    ("f30k_precomp", "coco_precomp"), "unpack it there from kaggle.com/datasets/kuanghueilee/scan-features"
-)
-
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that accepts these names and, if there are none, nothing."""
@@ -269,6 +265,7 @@ class Plan:
         found += [path for dataset in shown.difference(datasets.precomp) for path in datasets.photographs_of(dataset)]
         found += [path for _, source in extracted for path in features.weights_of(source)]
         found += [features.folder_of_features(dataset).folder for dataset in in_folders]
+        found += [spec.folder for spec in asked if spec.loader == "nus_wide"]
         for dataset in datasets.except_for(datasets.scenes):
             found += datasets.downloaded(dataset, "instances") if datasets.labels_of(dataset) else []
         found += [path for one in self.scale.judges for path in datasets.judgements_of(one.dataset, one.judge)]
@@ -276,30 +273,30 @@ class Plan:
         found += [words for run in self.all_runs.values() if (words := run.training.vocabulary) is not None]
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.report.published_of(exhibit)]
+        found = [
+            one for path in found for one in (datasets.archives_of(path) if datasets.makes_folder(path) else [path])
+        ]
+        downloads = {datasets.places.data / file: file for file in datasets.downloads}
+        found += [page for path in found if path in downloads for page in datasets.page_of(downloads[path])]
         return sorted({path for path in found if not path.is_relative_to(self.places.results)})
 
     def missing_downloads(self, scale: str) -> list[str]:
-        """Return what a person must still put in place for a scale, a sentence for each file or folder."""
+        """Return what a person must still do for a scale, each sentence once; see ``absent_files``."""
         return list(dict.fromkeys(self.absent_files(scale).values()))
 
     def absent_files(self, scale: str) -> dict[Path, str]:
-        """Return how a person gets each file or folder of a scale that is not here and that no program brings."""
-        made = self.made[scale].subspaces.values()
-        read = {run.documents: self.subspaces.document_specs[run.documents] for run in made}
-        folders = [spec.folder for spec in read.values() if spec.loader == "nus_wide"]
-        paths = dict.fromkeys([*self.files_no_rule_makes(scale), *folders])
-        return {path: how for path in paths if (how := self.absence_of(path))}
+        """Return files and folders that a scale reads and no program brings now, with what a person must do."""
+        return {path: how for path in self.files_no_rule_makes(scale) if (how := self.absence_of(path))}
 
     def absence_of(self, path: Path) -> str | None:
-        """Return how a person gets a file or folder; None if it is here, or a program brings it."""
+        """Return what a person must do for a file or folder; None if it is here, or a program brings or makes it."""
         if path.is_relative_to(self.places.data):
             file = path.relative_to(self.places.data).as_posix()
             if file in self.datasets.downloads:
                 return self.datasets.fetched_by_hand(file)
-        if path.exists():
+        if path.exists() or self.datasets.makes_folder(path):
             return None
-        how = SCAN_FEATURES.get(path.name, "docs/paper_scale.md says where that of the papers is from")
-        return f"{path} is not here, and no rule makes it; {how}."
+        return f"{path} is not here, and no rule makes it; docs/paper_scale.md says where that of the papers is from."
 
 
 def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping[str, Any] | None = None) -> Scale:

@@ -64,13 +64,19 @@ class Subspaces:
     def read_for_documents(self, documents: str) -> dict[str, Path]:
         """Return what a loader reads, by name.
 
-        Folders in an original layout are not inputs, since files in them may vary.
+        Folders in an original layout that a person put in place are not inputs, since files in them may vary.
         """
         spec = self.document_specs[documents]
         match spec.loader:
             case "wikipedia":
                 named = ("features", "train_list", "test_list", "categories")
-                return {name: self.datasets.catalogued("wikipedia", name) for name in named}
+                files = {name: self.datasets.catalogued("wikipedia", name) for name in named}
+                # A person or a mirror may have taken them out of the archive.
+                return (
+                    files
+                    if self.datasets.is_here(files["features"])
+                    else {"archive": self.datasets.catalogued("wikipedia", "photographs")}
+                )
             case "corpus":
                 assert self.scale.features is not None  # the scale's check
                 described = self.features.is_described(spec.corpus, self.scale.features)
@@ -79,6 +85,8 @@ class Subspaces:
             case "descriptors":
                 given = {"table": spec.table, "images": spec.images, "texts": spec.texts}
                 return {name: path for name, path in given.items() if path is not None}
+            case "nus_wide" if self.datasets.makes_folder(spec.folder):
+                return {"folder": spec.folder}
         return {}
 
     def vectors_of_texts(self, documents: str) -> list[Path]:
