@@ -22,8 +22,25 @@ def test_a_job_whose_gpu_torch_does_not_find_ends_and_names_it(monkeypatch: pyte
     with pytest.raises(InputError, match=r"GPU 3.*torch"):
         machine.device_named("auto")
     assert machine.device_named("cpu") == "cpu"  # asked for: a scale without `gpu`
+    with pytest.raises(InputError) as under_slurm:
+        machine.cuda()
+    monkeypatch.delenv("SLURM_JOB_GPUS")
+    with pytest.raises(InputError) as elsewhere:
+        machine.cuda()
+    said = [str(error.value).partition(", and torch ") for error in (under_slurm, elsewhere)]
+    assert [begins for begins, *_ in said] == ["SLURM has granted GPU 3", "the scale says gpu: true"]
+    assert said[0][2] == said[1][2] and said[0][2].endswith("or set gpu: false.")
     monkeypatch.setattr(machine, "best_device", lambda: "cuda")
-    assert machine.device_named("auto") == "cuda"
+    assert machine.device_named("auto") == machine.cuda() == "cuda"
+
+
+@pytest.mark.parametrize("driver", [False, True])
+def test_where_jobs_bring_their_own_torch_the_driver_decides(driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As with --software-deployment-method apptainer, where Snakemake itself is installed without torch.
+    monkeypatch.setattr(machine, "package_folder", lambda package: None)
+    monkeypatch.setattr(machine, "_has_driver", lambda: driver)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert machine.may_find_cuda() == driver
 
 
 @pytest.mark.parametrize("limit", [resource.RLIMIT_AS, resource.RLIMIT_DATA])

@@ -126,13 +126,31 @@ def device_named(name: str) -> str:
     best = "cpu" if name == "cpu" else best_device()
     if name == "cuda" and best != "cuda":
         raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
+    return cuda() if name == "auto" and os.environ.get("SLURM_JOB_GPUS") else best
+
+
+def cuda() -> str:
+    """Return ``cuda``, for work that would take days on the processor.
+
+    Raises:
+        InputError: If torch finds no such device.
+    """
+    if best_device() == "cuda":
+        return "cuda"
     granted = os.environ.get("SLURM_JOB_GPUS")
-    if granted and name == "auto" and best != "cuda":
+    asked, found = f"SLURM has granted GPU {granted}" if granted else "the scale says gpu: true", "there is no torch"
+    if package_folder("torch") is not None:
         import torch
 
-        what = f"SLURM has granted GPU {granted}, and torch {torch.__version__} (CUDA {torch.version.cuda}) finds none"
-        raise InputError(f"{what}; install torch for the driver that nvidia-smi shows there, or set gpu: false.")
-    return best
+        found = f"torch {torch.__version__} (CUDA {torch.version.cuda}) finds none"
+    raise InputError(
+        f"{asked}, and {found}; install torch for the driver that nvidia-smi shows there, or set gpu: false."
+    )
+
+
+def may_find_cuda() -> bool:
+    """Tell whether work of this machine may find a CUDA device, which without torch is not known."""
+    return best_device() == "cuda" if package_folder("torch") is not None else _has_driver()
 
 
 def find_a_cache(other: Path) -> None:

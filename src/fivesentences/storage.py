@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -35,6 +35,7 @@ except ImportError:  # Windows
 _LEFTOVER = re.compile(
     r"\.(?P<stem>.+)\.[0-9a-f]{16}(?P<machine>[0-9a-f]{8})\.(?P<process>[1-9]\d*)(-(?P<start>\d+))?\.partial(?P<suffix>\.[^.]*)?"
 )
+_RENAMES = ".renames"  # suffix of a list of what `together` renames
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 RECORD = "finished.json"
 BLOCK, SIDE = 1 << 20, 256  # bytes that are summed up at a time, as rows of so many words of 8 bytes
@@ -102,9 +103,10 @@ def replacing(path: Path | str) -> Iterator[Path]:
 def together() -> Iterator[None]:
     """Let all files that ``replacing`` writes in a block get their names at its end: none lies beside one of before.
 
-    No system renames several files at once. So the older ones are removed before the first new one gets its name: a
-    kill in this moment leaves some missing, and never a mix that a reader would take for one result. A block within
-    another ends with that.
+    No system renames several files at once. So a hidden list of the renames is written first, then the older files
+    are removed, then the new ones get their names in the order in which they were finished. A kill among these steps
+    leaves the list, and whoever writes into the folder or misses one of the files carries out the rest of it (see
+    ``remove_leftovers``). A block within another ends with that.
     """
     if _TOGETHER.get() is not None:
         yield
@@ -114,17 +116,9 @@ def together() -> Iterator[None]:
     try:
         yield
         try:
-            for _, target in files:
-                if target.is_dir():  # before anything is removed
-                    raise IsADirectoryError(errno.EISDIR, "", str(target))
-            for temporary, target in files:
-                if temporary is None or len(files) > 1:
-                    target.unlink(missing_ok=True)
-            for temporary, target in files:
-                if temporary is not None:
-                    temporary.replace(target)
+            _rename(files)
         except OSError as error:
-            raise _unwritable(target, error) from None
+            raise _unwritable(Path(error.filename2 or error.filename), error) from None
     finally:
         _TOGETHER.reset(token)
         for temporary, _ in files:
@@ -133,22 +127,85 @@ def together() -> Iterator[None]:
                     temporary.unlink(missing_ok=True)
 
 
+def rename_together(files: Mapping[Path, Path]) -> None:
+    """Give finished files the names of outputs, and the permissions of those that they replace, as ``together`` does.
+
+    Args:
+        files: Name of each output, by the finished file, in the order in which they get it.
+
+    Raises:
+        OSError: If one cannot be renamed.
+    """
+    for finished, target in files.items():
+        _settle(finished, target)
+    _rename(list(files.items()))
+
+
+def _rename(files: Sequence[tuple[Path | None, Path]]) -> None:
+    for _, target in files:
+        if target.is_dir():  # before anything is removed
+            raise IsADirectoryError(errno.EISDIR, "", str(target))
+    renames = _announce(files) if len(files) > 1 else None
+    try:
+        _replace_all(files)
+    finally:
+        if renames is not None:
+            with contextlib.suppress(OSError):
+                renames.unlink()
+
+
+def _replace_all(files: Sequence[tuple[Path | None, Path]]) -> None:
+    new = [(finished, target) for finished, target in files if finished is not None]
+    removed = [target for finished, target in files if finished is None]
+    if (
+        len(files) > 1
+    ):  # the last is what a reader opens first: while it is missing, nobody takes the others for a result
+        removed += [target for _, target in reversed(new)]
+    for target in removed:
+        target.unlink(missing_ok=True)
+    for finished, target in new:
+        finished.replace(target)
+
+
+def _announce(files: Sequence[tuple[Path | None, Path]]) -> Path:
+    """Write the list of what will be renamed; half of it is no JSON, and holds for nothing."""
+    lines = [[temporary and str(temporary.absolute()), str(path.absolute()), _state(path)] for temporary, path in files]
+    renames = _beside(files[-1][1].with_name(f"renames{_RENAMES}"))
+    with replacing(renames) as temporary:
+        temporary.write_text(json.dumps(lines), encoding="utf-8")
+    return renames
+
+
+def _carry_out(renames: Path) -> None:
+    """Do what is left of a list of renames of an ended process, unless somebody has written one of the files since."""
+    if renames.is_symlink() or (hasattr(os, "getuid") and renames.stat().st_uid != os.getuid()):
+        return  # whoever may write into the folder could name any file of ours
+    lines = [
+        (temporary and Path(temporary), Path(path), state)
+        for temporary, path, state in json.loads(renames.read_text(encoding="utf-8"))
+    ]
+    ours = renames.replace(_beside(renames.with_name(f"renames{_RENAMES}")))  # of two processes one succeeds
+    left = [line for line in lines if line[0] is None or line[0].exists()]
+    if all(_state(path) in (None, state) for _, path, state in left):
+        _replace_all([(temporary, path) for temporary, path, _ in left])
+    ours.unlink()
+
+
+def _state(path: Path) -> list[int] | None:
+    """Return what changes when a file is written again; None if there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
+
+
 def remove(path: Path) -> None:
     """Delete an output of an earlier call, if there is one; within ``together``, at the end of its block."""
     if (others := _TOGETHER.get()) is None:
         path.unlink(missing_ok=True)
     else:
         others.append((None, path))
-
-
-def rename(temporary: Path, target: Path) -> None:
-    """Give a finished file the name of an output, and the permissions of the file that it replaces.
-
-    Raises:
-        OSError: If it cannot be renamed.
-    """
-    _settle(temporary, target)
-    temporary.replace(target)
 
 
 def _settle(temporary: Path, target: Path) -> None:
@@ -182,6 +239,7 @@ def _beside(target: Path) -> Path:
 def remove_partial(*paths: Path) -> None:
     """Delete partial files of ``replacing`` for these paths, whose lock the caller holds: nobody writes them."""
     for path in paths:
+        finish_renames(path.parent)
         for partial in path.parent.glob(".*.partial*"):
             found = _LEFTOVER.fullmatch(partial.name)
             if found and (found["stem"], found["suffix"] or "") == (path.stem, path.suffix) and partial.is_file():
@@ -191,6 +249,7 @@ def remove_partial(*paths: Path) -> None:
 def remove_leftovers(folder: Path | str) -> list[Path]:
     """Delete partial files of ``replacing`` everywhere below a folder, left by ended processes of this machine.
 
+    Those of a block of ``together`` that was killed while they got their names get them first.
     Files of living processes stay, and those of other machines that share the folder.
 
     Args:
@@ -205,15 +264,25 @@ def remove_leftovers(folder: Path | str) -> list[Path]:
 @cache
 def _clear(folder: Path) -> None:
     """Delete what ended processes have left in a folder, once per process: some folders have many files."""
-    _remove_left(folder.glob(".*.partial*"))
+    finish_renames(folder)
+
+
+def finish_renames(folder: Path) -> None:
+    """Give files their names whose process was killed in between, and delete what ended processes have left."""
+    _remove_left(list(folder.glob(".*.partial*")))
 
 
 def _remove_left(paths: Iterable[Path]) -> list[Path]:
-    removed = []
+    left, removed = [], []
     for path in paths:
         found = _LEFTOVER.fullmatch(path.name)
-        ended = found and found["machine"] == _MACHINE and not _lives(int(found["process"]), found["start"])
-        if ended and not path.is_symlink():
+        if found and found["machine"] == _MACHINE and not _lives(int(found["process"]), found["start"]):
+            left.append(path)
+            if found["suffix"] == _RENAMES:
+                with contextlib.suppress(OSError, ValueError, TypeError):  # not ours, or damaged
+                    _carry_out(path)
+    for path in left:
+        if os.path.lexists(path) and not path.is_symlink():
             with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
                 removed.append(path)
@@ -544,7 +613,7 @@ def check_seal(note: Mapping[str, Any], *files: Path, noted: Path, cure: str) ->
 
     Args:
         note: The note.
-        files: Files that it belongs to.
+        files: Files that it belongs to, at least one.
         noted: Its file.
         cure: Advice.
 
@@ -552,9 +621,8 @@ def check_seal(note: Mapping[str, Any], *files: Path, noted: Path, cure: str) ->
         InputError: If they differ: one is damaged, or they are of different results.
     """
     if "sha256" in note and seal_of(note, *files) != note["sha256"]:
-        both = f"what {noted.name} beside it notes: one is damaged, or they are of different results"
-        what = f"it differs from {both if files else 'what was written: it is damaged, or was edited'}"
-        raise InputError(what, where=files[0] if files else noted, cure=cure)
+        what = f"it differs from what {noted.name} beside it notes: one is damaged, or they are of different results"
+        raise InputError(what, where=files[0], cure=cure)
 
 
 def check_record(folder: Path, names: Collection[str], cure: str) -> None:

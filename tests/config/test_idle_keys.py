@@ -28,21 +28,17 @@ DETECTOR = "detectors and crops, whose released features are read today"
 LOSS = "a loss or margin of the literature, for a user's study"
 RELEASE = "one of the differences between a release and its paper"
 BASELINE = "a baseline of category retrieval, whose paper tunes it"
+ABSENT = "what planning leaves out for want of data"
 QUESTION = "a user's own question to runs that are there"
 # Why a key is there that no shipped file sets, by the class that defines it.
 IDLE: dict[str, tuple[str, set[str]]] = {
     "CatalogueData": (OWN_DATA, {"member"}),
     "PrecompData": (OWN_DATA, {"folder", "prefix", "testall"}),
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
-    "Scale": (MODEL, {"matrices_of_others", "sentence_encoders"}),
-    "OtherMatrix": (
-        OWN_DATA,
-        {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"},
-    ),
-    "RowOfMatrix": (
-        OWN_DATA,
-        {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"},
-    ),
+    "Scale": (MODEL, {"absent", "absent_data", "matrices_of_others", "sentence_encoders"}),
+    "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
+    "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),
+    "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
     "LossSpec": (LOSS, {"info_nce", "margin"}),

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences.corpus import Photographs
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.scenes import compose, generate
@@ -40,6 +41,11 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(small, tmp_p
     other = generate(tmp_path / "other", seed=6, train=12, dev=3, test=5)
     assert not set(digests(tmp_path / "other").values()) & set(before.values())
     assert other.captions != corpus.captions
+    assert len(Photographs(tmp_path / "other" / "photographs.zip")) == 20
+    (tmp_path / "again" / "photographs.zip").replace(tmp_path / "other" / "photographs.zip")  # of the same names
+    with pytest.raises(InputError) as error:
+        Photographs(tmp_path / "other" / "photographs.zip")
+    assert error.value.where == tmp_path / "other" / "photographs.zip"
 
 
 def test_an_image_does_not_depend_on_the_sizes_of_the_splits():

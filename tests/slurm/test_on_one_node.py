@@ -60,7 +60,7 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
     text = re.sub(r"\s+", " ", there.text)  # a long line may have been broken
     chosen = re.findall(r"Auto-selected partition '(\w+)' for job (\w+)", text)
     partitions = {rule: partition for partition, rule in chosen}
-    assert partitions["train"] == "gpu" and partitions["score_captions"] == "cpu"
+    assert partitions["train"] == partitions["extract_part"] == "gpu" and partitions["score_captions"] == "cpu"
     assert not {"make_table", "collect_metrics", "make_page", "download"} & set(partitions)  # they stay here
 
 

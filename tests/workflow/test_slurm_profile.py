@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
+from snakemake.iocontainers import ResourceList
 from snakemake.profiles import ProfileConfigFileParser
-from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_partition_file
+from snakemake_executor_plugin_slurm.partitions import PartitionLimits, get_best_partition, read_partition_file
+from snakemake_executor_plugin_slurm.utils import set_gres_string
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
@@ -159,6 +163,35 @@ def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None
     assert {one.split(":")[0] for one in full["set-resources"]} == set(GPU_RULES)
 
 
+def test_a_rule_asks_for_gpus_by_gres_and_for_options_of_its_own(write, profile) -> None:
+    changes = {
+        "train": {"gres": "gpu:a100:1", "sbatch": "--constraint=nvlink --nice=5"},
+        "extract_part": {"gres": "lscratch:50G"},
+        "evaluate": {"sbatch": "--exclude=n3"},
+    }
+    told = profile(write(gpu_model="a100", sbatch="--constraint=ib --reservation=r1", rules=changes))["set-resources"]
+    of = {rule: {one.partition(":")[2] for one in told if one.startswith(f"{rule}:")} for rule in changes}
+    # The executor refuses a job that asks for GPUs by both.
+    assert of["train"] == {
+        "gres='gpu:a100:1'",
+        "gpu=0",
+        "slurm_extra='--signal=TERM@120 --reservation=r1 --nice=5'",
+        "constraint='nvlink'",
+    }
+    assert of["extract_part"] == {"gres='lscratch:50G'", "gpu_model='a100'"}
+    assert of["evaluate"] == {"slurm_extra='--reservation=r1 --exclude=n3'"}
+
+
+@pytest.mark.parametrize("gres", ["gpu:1", "gpu:a100:2"])
+def test_the_executor_sends_a_rule_with_gres_to_the_partition_of_gpus(write, gres: str) -> None:
+    its = slurm_settings(write(rules={"train": {"gres": gres}}))
+    asked = {name: yaml.safe_load(str(value)) for name, value in its.set_resources["train"].items()}
+    resources = ResourceList(fromdict={"mem_mb": 8000, "runtime": 60} | asked)
+    job = SimpleNamespace(name="train", threads=2, resources=resources)
+    assert get_best_partition(read_partition_file(Path(its.file)), job, logging.getLogger()) == "gpu"
+    assert set_gres_string(job) == f" --gres={gres}"
+
+
 @pytest.mark.parametrize(
     ("offered", "expected"), [([8, 64], "64"), ([8, None], None)], ids=["the largest node", "one without a limit"]
 )
@@ -182,6 +215,11 @@ def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered
         ({"sbatch": "--exclude=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
         ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60"),
         ({"sbatch": "--exclude=n17 --mem=4G"}, "sbatch has --mem=4G"),
+        ({"rules": {"train": {"gres": "gpu"}}}, "gres is 'gpu', which names no number of GPUs; write gpu:1"),
+        ({"rules": {"train": {"gres": "gpu:a100"}}}, "which names no number of GPUs; write gpu:a100:1"),
+        ({"rules": {"train": {"gres": "gpu:1,shm:2"}}}, "rules.train.gres is 'gpu:1,shm:2'"),
+        ({"rules": {"train": {"sbatch": "--mem=4G"}}}, "rules.train.sbatch has --mem=4G"),
+        ({"rules": {"train": {"sbatch": "--nice=$(id)"}}}, "rules.train.sbatch has the sign '$'"),
         ({"rules": {"trian": {}}}, "rules.trian is not a rule whose jobs are submitted; did you mean 'train'?"),
         ({"rules": {"train": {"partition": "big"}}}, "rules.train.partition is 'big', which is not among partitions"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.corpus import Corpus
+from fivesentences.documents import read_json
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.semantics import prepare, read_phi
 from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
@@ -54,6 +56,36 @@ def test_what_a_person_must_fetch_is_named_file_by_file_before_any_job(tmp_path:
     assert jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))["keep_documents"] == 1
 
 
+def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp_path: Path) -> None:
+    nus_wide = {"loader": "nus_wide", "folder": "data/nus_wide", "divisions": {"printed": {"validation": 9, "test": 9}}}
+    content = {
+        "extends": str(PROJECT / "tests/workflow/micro.yaml"),
+        "studies": ["five_sentences", "sched_sam"],
+        "only": ["five_sentences/table3", "sched_sam/table2"],
+        "categories": {"roles": {"nus_wide": "nus_wide"}, "documents": {"nus_wide": nus_wide}, "seeds": [0]},
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    named = snakemake(tmp_path, "mine.yaml", "-n", code=1)
+    assert "data/nus_wide is not here, and no rule makes it" in named and "--config absent=leave_out" in named
+    content["datasets"] = {"mine": {"loader": "folder", "photographs": "images", "captions": "captions.csv"}}
+    content |= {"roles": {"coco": "mine"}, "absent": "leave_out"}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    said = snakemake(tmp_path, "mine.yaml", "--cores", 1)
+    lines = [line for line in said.splitlines() if line.startswith("absent: ")]
+    assert [line.split(" left out")[0] for line in lines] == [
+        "absent: All of mine is",
+        "absent: The documents nus_wide are",
+    ]
+    paper = tmp_path / "results/paper/micro"
+    notes = read_json(paper / "five_sentences/table3.json")["notes"]
+    assert any("the role of MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
+    notes = read_json(paper / "sched_sam/table2.json")["notes"]
+    assert any("data/nus_wide is not here" in note for note in notes), notes
+    page = (paper / "index.html").read_text()
+    assert all(line.removeprefix("absent: ") in page for line in lines)
+    assert jobs(snakemake(tmp_path, "mine.yaml", "-n")) == {}
+
+
 def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:
     results, paper = micro / "results", micro / "results/paper/micro"
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
@@ -89,6 +121,21 @@ def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_s
     before, written = record.read_bytes(), weights.stat().st_mtime_ns
     said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO)
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
+def test_a_scale_for_gpus_ends_before_any_job_where_there_is_none_unless_its_runs_are_trained(
+    micro: Path, tmp_path: Path
+) -> None:
+    scale, gpu = PROJECT / "tests/workflow/micro.yaml", ("--config", "training={gpu: true}")
+    assert jobs(snakemake(tmp_path, scale, "-n", *gpu))["train"] == 1  # on another machine there may be one
+    output = snakemake(tmp_path, scale, "--cores", 1, *gpu, code=1)
+    sentence = "the scale says gpu: true, and torch .* finds none; install torch for the driver that nvidia-smi shows"
+    assert re.search(sentence, output) and "Traceback" not in output
+    assert not list((tmp_path / "results").rglob("*.parquet"))  # no scenes were drawn
+    snakemake(tmp_path, scale, "features", "--cores", 1, *gpu)  # of an extractor without a network
+    folder = shutil.copytree(micro, tmp_path / "copy", symlinks=True)
+    said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO, *gpu)
 
 
 def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name(micro: Path, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from fivesentences.documents import read_json
+
 Found = TypeVar("Found")
 PROJECT = Path(__file__).parents[2]
 STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
@@ -150,7 +152,7 @@ class Workflow:
 def compared(path: Path) -> bytes:
     """What two runs of a file share: all of it, but for what rules took, which stands in the manifest."""
     if path.name == "manifest.json":
-        return json.dumps({**json.loads(path.read_bytes()), "seconds": None, "trained": None}).encode()
+        return json.dumps({**read_json(path), "seconds": None, "trained": None}).encode()
     return path.read_bytes()
 
 

@@ -15,8 +15,11 @@ from fivesentences.config.metrics import METRICS
 from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
+from fivesentences.machine import cuda, may_find_cuda
+from fivesentences.plan.cluster import GPU_RULES
+from fivesentences.plan.cost import extracts_on_gpu, minutes_to_extract
 from fivesentences.plan.plan import one_of, plan_of, scale_of
-from fivesentences.storage import remove_leftovers
+from fivesentences.storage import RECORD, remove_leftovers
 from fivesentences.training.code import code_of_script, remember
 from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
 
@@ -30,16 +33,18 @@ if not FILES:
 CONFIG = FILES[-1]
 
 GIVEN = list(workflow.config_settings.config_args or [])  # key=value of --config
+STATED = dict(entry.partition("=")[::2] for entry in GIVEN)
 
 try:
     # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
     base = base_of({file: read_yaml(file) for file in FILES})
     content = dict(config) | ({} if base is None else {"extends": base})
-    for key, _, value in (entry.partition("=") for entry in GIVEN):
+    for key, value in STATED.items():
         if isinstance(config.get(key), dict | list) or value == "null":  # of which Snakemake leaves every part a text
             update_config(content, {key: parse_yaml(value, f"--config {key}")})
     where = f"{CONFIG} with --config {' '.join(GIVEN)}" if GIVEN else None
-    PLAN = plan_of(scale_of(content, CONFIG, where), CONFIG.parent)
+    stated = {key: parse_yaml(value, f"--config {key}") for key, value in STATED.items()}
+    PLAN = plan_of(scale_of(content, CONFIG, where, stated), CONFIG.parent)
     PLAN.check()
     written = [workflow.main_snakefile, *GIVEN]  # into commands of jobs; on a cluster every path is
     # Only the profile of SLURM sets it. Which executor there will be is not known yet, and later it would be left waiting.
@@ -53,6 +58,8 @@ except InputError as error:
     raise WorkflowError(f"{error}") from None
 for line in PLAN.features.sources_of_regions() if workflow.is_main_process else ():
     logger.info(line)
+for absent in PLAN.scale.absent_data if workflow.is_main_process else ():
+    print(f"absent: {absent.sentence()}", file=sys.stderr)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))
@@ -74,10 +81,15 @@ wildcard_constraints:
     study=one_of(PLAN.studies),
 
 
-# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing.
+# Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing, and which has GPUs.
 onstart:
     if workflow.local_exec:
         remove_leftovers(PLAN.places.results)
+        if any(needs_gpu(job) for job in workflow.dag.needrun_jobs()) and not may_find_cuda():
+            try:
+                cuda()  # before hours of what needs none
+            except InputError as error:
+                raise WorkflowError(f"{error}") from None
 
 
 # The last line of a run that made a page: below what Snakemake itself says at its end.
@@ -118,15 +130,23 @@ def code_of(rule):
     return digest
 
 
+def needs_gpu(job):
+    """Whether a job would end without a GPU; a training whose runs are all finished would not."""
+    if not SCALE.training.gpu or job.rule.name not in GPU_RULES:
+        return False
+    if job.rule.name != "train":
+        return extracts_on_gpu(PLAN, job.wildcards.extracted)
+    return not all((PLAN.places.run(run) / RECORD).is_file() for run in PLAN.jobs[job_of(job.wildcards)].runs)
+
+
 # What a person must fetch, and has not, ends the planning: all of it is named at once.
 
 
 def unless_absent(absent, files):
     if absent:
         # Rows that only the target `complete` makes may read more.
-        raise WorkflowError(
-            "\n".join(PLAN.missing_downloads(SCALE.scale) or PLAN.missing_downloads(SCALE.complete.scale))
-        )
+        named = PLAN.missing_downloads(SCALE.scale) or PLAN.missing_downloads(SCALE.complete.scale)
+        raise WorkflowError("\n".join([*named, "Or leave out what is made of it: --config absent=leave_out"]))
     return files
 
 
@@ -136,7 +156,7 @@ def fetched_by_program(wildcards):
 
 def folder_of_features(wildcards):
     folder = PLAN.features.folder_of_features(wildcards.dataset).folder
-    return given(unless_absent(not folder.exists(), folder))
+    return given(unless_absent(PLAN.absence_of(folder), folder))
 
 
 # Nothing here makes what a user or a download gives: whatever reads such files takes digests of them as a parameter and
@@ -232,6 +252,15 @@ def settings_of_features(wildcards):
     return PLAN.features.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
 
 
+def gpu_of_extraction(wildcards, threads):
+    """As a function of the threads, as Snakemake sees it, it makes no features again: see `train`."""
+    return extracts_on_gpu(PLAN, wildcards.extracted)
+
+
+def time_to_extract(wildcards, attempt):
+    return minutes_to_extract(PLAN, wildcards.dataset, wildcards.extracted) * attempt
+
+
 def features_before(wildcards):
     """The features that are to be reduced."""
     dataset, spec = wildcards.dataset, PLAN.features.reduced_features[wildcards.reduced]
@@ -305,6 +334,7 @@ def given_documents(documents):
 
 def files_of_documents(wildcards):
     files, theirs = PLAN.subspaces.read_for_documents(wildcards.documents), given_documents(wildcards.documents)
+    unless_absent(any(PLAN.absence_of(Path(path)) for path in theirs if path not in files.values()), theirs)
     return {name: ancient(str(file)) if file in theirs else file for name, file in files.items()}
 
 

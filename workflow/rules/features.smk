@@ -39,12 +39,13 @@ rule extract_features:
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
-        runtime="4h",
+        runtime=time_to_extract,
         gpu=int(SCALE.training.gpu),
     params:
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
+        gpu=gpu_of_extraction,
     message:
         "Extract {wildcards.extracted} features of {wildcards.dataset}"
     script:
@@ -81,6 +82,7 @@ use rule extract_features as extract_part with:
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
+        gpu=gpu_of_extraction,
         part=lambda wildcards: int(wildcards.part_of_images),
     message:
         "Extract {wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"

@@ -16,7 +16,8 @@ rule train:
         "logs/training/{dataset}/{job}.log",
     benchmark:
         "logs/benchmarks/training/{dataset}/{job}.tsv"
-    threads: SCALE.training.threads * SCALE.training.runs_at_once
+    # Beside a GPU, one for the model, and one for reading and phi, which take up to 9 ms of a step of 11 (docs/cluster.md).
+    threads: max(SCALE.training.threads, 2 if SCALE.training.gpu else 1) * SCALE.training.runs_at_once
     resources:
         # At MS-COCO's size VSRN needs 5.5 GB (docs/cluster.md); CUDA's context is in host memory too.
         mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 6000) * SCALE.training.runs_at_once * attempt,
@@ -28,8 +29,9 @@ rule train:
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
         vocabulary=lambda wildcards: content_of(*vocabularies(wildcards)),
         tensorboard=SCALE.training.tensorboard,
-        # It changes no result: as a function of the threads, as Snakemake sees it, it does not make it train again.
+        # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
         runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,
+        gpu=lambda wildcards, threads: SCALE.training.gpu,
     message:
         "Train {wildcards.job} on {wildcards.dataset}"
     script:

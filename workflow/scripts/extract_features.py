@@ -7,10 +7,12 @@ from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.features.extract import extract_as_configured, part_of
-from fivesentences.machine import stay_offline
+from fivesentences.machine import cuda, stay_offline
 
 with log_to(snakemake.log[0]):
     stay_offline()  # a rule that is local to the submitting machine has fetched what is needed
+    if snakemake.params.gpu:
+        cuda()
     spec = check(FeatureSpec, snakemake.params.spec, snakemake.wildcards.extracted)
     images = Corpus.read(snakemake.input.corpus).images
     photographs = Photographs(*snakemake.input.photographs)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from fivesentences.config.reading import check
 from fivesentences.console import log_to
+from fivesentences.machine import cuda
+from fivesentences.storage import RECORD
 from fivesentences.study.runs import RunSpec
 from fivesentences.training import Run, train_runs
 
@@ -18,9 +20,12 @@ with log_to(snakemake.log[0]):
         )
         for run in snakemake.params.runs
     ]
+    gpu = snakemake.params.gpu
+    if gpu and not all((run.folder / RECORD).is_file() for run in runs):  # what came from another machine needs none
+        cuda()
     train_runs(
         runs,
-        device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
+        device="auto" if gpu else "cpu",
         tensorboard=snakemake.params.tensorboard,
         record=Path(snakemake.output.record),
         at_once=snakemake.params.runs_at_once,

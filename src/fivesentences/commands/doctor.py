@@ -19,13 +19,14 @@ from packaging.version import Version
 from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
-from fivesentences.config.datasets import Catalogue, ScenesData
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import best_device, processors
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
+from fivesentences.plan.cost import sizes_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -244,7 +245,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
 
 def _kept(plan: Plan) -> int:
     """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
-    sizes = {name: _sizes(plan, name) for name in plan.scale.datasets}
+    sizes = {name: sizes_of(plan, name) for name in plan.scale.datasets}
     cells = 0.0
     for name, run in plan.runs.items():
         if not plan.places.similarity(name).exists():
@@ -256,17 +257,6 @@ def _kept(plan: Plan) -> int:
         images, captions = sizes[run.dataset].get("train", (0, 0))
         cells += images * min(captions, images * (run.captions_per_image or captions)) * run.fraction**2
     return int(4 * cells)
-
-
-def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
-    """Return images and captions of each split, as the scale or the catalogue says."""
-    data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
-    images: dict[Any, int] = (entry.images if entry else None) or {}
-    if isinstance(data, ScenesData):
-        images = {"train": data.train, "dev": data.dev, "test": data.test}
-    each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
-    splits = getattr(data, "splits", None) or images
-    return {split: (images[split], images[split] * each) for split in images if split in splits}
 
 
 def _missing(plan: Plan, held: int) -> Iterator[str]:

@@ -26,6 +26,8 @@ _SET_BY_OTHERS = {  # the executor refuses them, but for the signal
     *("--cpus-per-gpu", "--ntasks-per-gpu", "--nodes", "--clusters", "--gres", "--gpus", "--job-name", "--output"),
     *("--error", "--parsable", "--export", "--comment", "--workdir"),
 }
+# As the executor accepts them: name, kind and number.
+_GRES = r"^[A-Za-z0-9_]+(:[A-Za-z0-9_.]+)?(:[0-9]+[TGM]?)?$"
 _GPU = r"^[A-Za-z0-9_.-]+$"
 _SLURM_TIME = re.compile(r"(?:(\d+)-(\d+)(?::(\d+))?(?::(\d+))?|(?:(\d+):)?(\d+):(\d+))")
 _MEGABYTES = {"": 1, "M": 1, "G": 1024, "T": 1024**2}
@@ -78,6 +80,16 @@ PartitionName = Annotated[Word, BeforeValidator(lambda given: given.rstrip("*") 
 Gpu = Annotated[str, Field(pattern=_GPU), BeforeValidator(_kind)]
 
 
+def constraint_in(sbatch: str | None) -> str | None:
+    """Return the value of --constraint among options of sbatch, which the executor takes by itself alone."""
+    return next((word[13:] for word in (sbatch or "").split() if word.startswith("--constraint=")), None)
+
+
+def without_constraint(sbatch: str | None) -> str:
+    """Return options of sbatch without --constraint."""
+    return " ".join(word for word in (sbatch or "").split() if not word.startswith("--constraint="))
+
+
 class Partition(Strict):
     """Limits of a partition; what is left out is without limit. The keys are those of Snakemake's SLURM executor."""
 
@@ -104,6 +116,21 @@ class RuleChanges(Strict):
     """Instead of the one that fits best."""
     cpus: Processors | None = None
     """Processors."""
+    gres: Annotated[str, Field(pattern=_GRES)] | None = None
+    """Generic resources, such as gpu:1 or gpu:a100:1 where the cluster takes no --gpus, or lscratch:50."""
+    sbatch: str | None = None
+    """Further options of sbatch for its jobs, beside those of every job."""
+
+    @property
+    def asks_for_gpu(self) -> bool:
+        """Whether ``gres`` names GPUs."""
+        return (self.gres or "").partition(":")[0] == "gpu"
+
+    @model_validator(mode="after")
+    def _number_of_gpus(self) -> RuleChanges:
+        if self.asks_for_gpu and not str(self.gres).rpartition(":")[2].isdigit():
+            raise ValueError(f"gres is '{self.gres}', which names no number of GPUs; write {self.gres}:1")
+        return self
 
 
 class Cluster(Strict):
@@ -131,16 +158,6 @@ class Cluster(Strict):
     """How long before its time limit a training is asked to save its state and end."""
     rules: dict[str, RuleChanges] = Field(default_factory=dict)
     """What jobs of a rule ask for, by its name, instead of what the rule says."""
-
-    @property
-    def constraint(self) -> str | None:
-        """The value of --constraint in ``sbatch``, which the executor takes by itself alone."""
-        return next((word[13:] for word in (self.sbatch or "").split() if word.startswith("--constraint=")), None)
-
-    @property
-    def options(self) -> str:
-        """``sbatch`` without it."""
-        return " ".join(word for word in (self.sbatch or "").split() if not word.startswith("--constraint="))
 
     @property
     def gpu_by_partition(self) -> bool:
@@ -171,11 +188,12 @@ class Cluster(Strict):
 
     @model_validator(mode="after")
     def _options_of_sbatch(self) -> Cluster:
-        words = (self.sbatch or "").split()
-        for word in words:
-            if word.partition("=")[0] in _SET_BY_OTHERS:
-                raise ValueError(f"sbatch has {word}, which other keys of this file or rules set; leave it out")
-        strange = [sign for sign in "\"'`$;&|<>\n\\" if sign in (self.sbatch or "")]
-        if strange:
-            raise ValueError(f"sbatch has the sign {strange[0]!r}, which a shell would interpret; leave it out")
+        given = {"sbatch": self.sbatch} | {f"rules.{rule}.sbatch": its.sbatch for rule, its in self.rules.items()}
+        for key, options in given.items():
+            for word in (options or "").split():
+                if word.partition("=")[0] in _SET_BY_OTHERS:
+                    raise ValueError(f"{key} has {word}, which other keys of this file or rules set; leave it out")
+            strange = [sign for sign in "\"'`$;&|<>\n\\" if sign in (options or "")]
+            if strange:
+                raise ValueError(f"{key} has the sign {strange[0]!r}, which a shell would interpret; leave it out")
         return self

@@ -19,6 +19,7 @@ from PIL import Image
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES, UNREAD, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
+from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
 
@@ -36,12 +37,15 @@ class Photographs:
     opens the archives for itself (a forked process must not share its parent's position in the file).
 
     Raises:
-        InputError: If a path is missing, is a damaged or unsafe archive, or contains no photographs.
+        InputError: If a path is missing, is a damaged or unsafe archive, contains no photographs, or is not the archive
+            of the drawn scenes whose labels lie beside it.
     """
 
     def __init__(self, path: Path | str, *more: Path | str):
         self.__setstate__({"paths": (Path(path), *(Path(other) for other in more))})
         self._look(note=True)  # fail now if a path is wrong, not in a worker an hour later
+        for archive in self._archives:
+            check_beside_labels(archive, "make it again")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"paths": self.paths}

@@ -24,7 +24,7 @@ from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import RECORD, checksum_of, replacing, seal_of, together, write_json
+from fivesentences.storage import RECORD, checksum_of, replacing, together, write_json
 from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
@@ -210,7 +210,7 @@ def evaluate_runs(
             frames.append(frame_of_run(run.spec.name, image_ids, of_images))
     if per_image is not None:
         write_per_image(frames, per_image)
-    write_json(out, [content | {"sha256": seal_of(content)} for content in contents])
+    write_json(out, contents)
 
 
 def _about(spec: Scored) -> dict[str, Any]:

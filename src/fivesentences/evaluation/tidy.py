@@ -15,7 +15,7 @@ from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.values import QueryValues
-from fivesentences.storage import check_record, check_seal, write_json
+from fivesentences.storage import check_record, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
@@ -51,12 +51,7 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     Raises:
         InputError: If a file is missing or damaged.
     """
-    entries = []
-    for file in map(Path, files):
-        for entry in read_json(file, EVALUATE_AGAIN):
-            check_seal(entry, noted=file, cure=EVALUATE_AGAIN)
-            entries.append(entry)
-    return entries
+    return [entry for file in files for entry in read_json(file, EVALUATE_AGAIN)]
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.cluster import Cluster
+from fivesentences.config.cluster import Cluster, constraint_in, without_constraint
 from fivesentences.config.reading import read
 from fivesentences.errors import InputError, did_you_mean
 
@@ -66,8 +66,9 @@ class SlurmSettings:
     @property
     def default_resources(self) -> dict[str, Any]:
         """Return what every job asks for unless its rule says otherwise; texts are Python, as Snakemake expects."""
-        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.options}
-        given["constraint"] = self.cluster.constraint
+        options = self.cluster.sbatch
+        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos}
+        given |= {"slurm_extra": without_constraint(options), "constraint": constraint_in(options)}
         return {"mem_mb": 1000, "runtime": 10} | {name: repr(value) for name, value in given.items() if value}
 
     @property
@@ -76,10 +77,15 @@ class SlurmSettings:
         found: dict[str, dict[str, Any]] = {}
         for rule in GPU_RULES if self.cluster.gpu_model and not self.cluster.gpu_by_partition else ():
             found.setdefault(rule, {})["gpu_model"] = repr(self.cluster.gpu_model)
-        for rule in RESUMED_RULES:
-            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.options]
-            found.setdefault(rule, {})["slurm_extra"] = repr(" ".join(options).strip())
-        for rule, changes in self.cluster.rules.items():
+        changes_of = self.cluster.rules
+        for rule in dict.fromkeys([*RESUMED_RULES, *(rule for rule, its in changes_of.items() if its.sbatch)]):
+            own = changes_of[rule].sbatch if rule in changes_of else None
+            signal = f"--signal=TERM@{self.cluster.seconds_to_save}" if rule in RESUMED_RULES else ""
+            options = [signal, without_constraint(self.cluster.sbatch), without_constraint(own)]
+            found.setdefault(rule, {})["slurm_extra"] = repr(" ".join(filter(None, options)))
+            if constraint := constraint_in(own):
+                found[rule]["constraint"] = repr(constraint)
+        for rule, changes in changes_of.items():
             its = found.setdefault(rule, {})
             if changes.mem_mb is not None:
                 its["mem_mb"] = f"{changes.mem_mb} * attempt"
@@ -89,6 +95,11 @@ class SlurmSettings:
                 its["slurm_partition"] = repr(changes.partition)
             if changes.cpus is not None:
                 its["cpus_per_task"] = changes.cpus
+            if changes.gres is not None:
+                its["gres"] = repr(changes.gres)
+                if changes.asks_for_gpu:  # the executor takes one of the two
+                    its["gpu"] = 0
+                    its.pop("gpu_model", None)
         return found
 
 

@@ -16,6 +16,7 @@ from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, co
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import OtherMatrix, Scale
 from fivesentences.errors import InputError
+from fivesentences.plan.absent import without_absent
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.features import Features, with_regions_at_hand
@@ -25,7 +26,7 @@ from fivesentences.plan.places import Places, as_text
 from fivesentences.plan.report import Report
 from fivesentences.plan.subspaces import Subspaces
 from fivesentences.study import expand
-from fivesentences.study.checks import check_scale, inheriting
+from fivesentences.study.checks import check_scale, inheriting, without_replaced_networks
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import EnsembleRun, GivenRun, RunSpec, Scored, members_of, recorded_run
@@ -282,8 +283,10 @@ class Plan:
         extracted.update(features.pictured_features)
         shown = {*features.pictured_datasets, *(dataset for dataset, _ in extracted)}
         shown |= {one for figure in self.figures if (one := self.report.dataset_of_photographs(scale, figure))}
-        shown |= {spec.corpus for spec in documents.document_specs.values() if spec.loader == "corpus"}
-        found = [path for dataset in self.scale.datasets for path in datasets.captions_of(dataset)]
+        asked = [documents.document_specs[run.documents] for run in self.made[scale].subspaces.values()]
+        corpora = {spec.corpus for spec in asked if spec.loader == "corpus"}
+        shown |= corpora
+        found = [path for name in {*datasets.with_parts, *corpora} for path in datasets.captions_of(name)]
         found += [path for dataset in shown.difference(datasets.precomp) for path in datasets.photographs_of(dataset)]
         found += [path for _, source in extracted for path in features.weights_of(source)]
         found += [features.folder_of_features(dataset).folder for dataset in in_folders]
@@ -299,54 +302,53 @@ class Plan:
 
     def missing_downloads(self, scale: str) -> list[str]:
         """Return what a person must still put in place for a scale, a sentence for each file or folder."""
-        downloads = {self.places.data / file: file for file in self.datasets.downloads}
-        folders = [spec.folder for spec in self.subspaces.document_specs.values() if spec.loader == "nus_wide"]
-        found = list[str | None]()
-        for path in dict.fromkeys([*self.files_no_rule_makes(scale), *folders]):
-            if path in downloads:
-                found.append(self.datasets.fetched_by_hand(downloads[path]))
-            elif not path.exists():
-                how = SCAN_FEATURES.get(path.name, "docs/paper_scale.md says where that of the papers is from")
-                found.append(f"{path} is not here, and no rule makes it; {how}.")
-        return [one for one in found if one]
+        return list(dict.fromkeys(self.absent_files(scale).values()))
+
+    def absent_files(self, scale: str) -> dict[Path, str]:
+        """Return how a person gets each file or folder of a scale that is not here and that no program brings."""
+        made = self.made[scale].subspaces.values()
+        read = {run.documents: self.subspaces.document_specs[run.documents] for run in made}
+        folders = [spec.folder for spec in read.values() if spec.loader == "nus_wide"]
+        paths = dict.fromkeys([*self.files_no_rule_makes(scale), *folders])
+        return {path: how for path in paths if (how := self.absence_of(path))}
+
+    def absence_of(self, path: Path) -> str | None:
+        """Return how a person gets a file or folder; None if it is here, or a program brings it."""
+        if path.is_relative_to(self.places.data):
+            file = path.relative_to(self.places.data).as_posix()
+            if file in self.datasets.downloads:
+                return self.datasets.fetched_by_hand(file)
+        if path.exists():
+            return None
+        how = SCAN_FEATURES.get(path.name, "docs/paper_scale.md says where that of the papers is from")
+        return f"{path} is not here, and no rule makes it; {how}."
 
 
-def scale_of(content: Any, path: Path, where: str | None = None) -> Scale:
+def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping[str, Any] | None = None) -> Scale:
     """Read a scale from the plain data of its file, merged into the scale that it extends.
 
     Inherited entries that name nothing in the studies of the scale are left out, see ``inheriting``, and so are
-    inherited weights of networks whose features it replaces.
+    inherited weights of networks whose features it replaces or leaves out.
 
     Args:
         content: The content of the file, perhaps changed by the caller.
         path: The file.
         where: Place for errors; by default the file.
+        stated: What the command line states; where that names other ``studies``, all else counts as inherited.
 
     Raises:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
     merged, where = extended(content, path), where or str(path)
-    if merged is content:  # it extends nothing
+    if "studies" in (stated or {}):
+        own = dict(stated or {})
+    elif merged is content:  # it extends nothing
         return check(Scale, merged, where)
-    merged = _without_replaced_networks(merged, content)
+    else:
+        own = content
+    merged = without_replaced_networks(merged, own)
     scale = check(Scale, merged, where)
-    return inheriting(merged, content, _studies_of(scale, path.parent), where)
-
-
-def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    weights, stated = merged.get("weights"), own.get("weights")
-    if not isinstance(weights, dict):
-        return merged
-    further = merged.get("further_features")
-    blocks = [
-        merged.get("features"),
-        merged.get("grid_features"),
-        merged.get("own_grid_features"),
-        *(further.values() if isinstance(further, dict) else ()),
-    ]
-    read = [block.get("extractor") for block in blocks if isinstance(block, dict)]
-    kept = {name: file for name, file in weights.items() if name in read or name in (stated or {})}
-    return merged | {"weights": kept}
+    return inheriting(merged, own, _studies_of(scale, path.parent), where)
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:
@@ -373,4 +375,9 @@ def plan_of(
     known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
     studies = _studies_of(scale, config)
     claims = read_claims(config, studies, scale.scale)
-    return Plan(scale, studies, known, places=places, config=config, claims=claims)
+
+    def plan(scale: Scale) -> Plan:
+        return Plan(scale, studies, known, places=places, config=config, claims=claims)
+
+    # Without a list of downloads nobody knows what is missing.
+    return without_absent(plan(scale), plan) if scale.absent == "leave_out" and known.datasets else plan(scale)

@@ -146,7 +146,8 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     _write_lines(folder / "facts.jsonl.gz", _fact_lines(described))
     with replacing(folder / "truth.npy") as temporary:
         np.save(temporary, truth_of(described))
-    write_labels(_labels(described), folder / LABELS, (folder / "tuples.jsonl.gz", folder / "truth.npy"))
+    beside = [folder / name for name in ("photographs.zip", "tuples.jsonl.gz", "truth.npy")]
+    write_labels(_labels(described), folder / LABELS, beside)
     return Corpus(name="scenes", table=_table(described, splits))
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy, plain_array, read_npy
-from fivesentences.documents import read_json
+from fivesentences.documents import is_there, read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_pairing
-from fivesentences.storage import alone, check_npy, check_seal, replacing, seal_of, write_json
+from fivesentences.storage import alone, check_npy, check_seal, replacing, seal_of, together, write_json
 
 if TYPE_CHECKING:
     from fivesentences.semantics.sentence_encoders import CaptionVectors
@@ -73,14 +73,14 @@ def write_phi(
         note["captions_file"] = captions_file
     with (
         alone(out.with_name(f".{out.name}.lock"), f"{out} is being written by another process; waiting"),
-        replacing(note_beside(out)) as about,  # the first that is entered is the last that is renamed
+        together(),
         replacing(out) as temporary,
     ):
         rows = new_npy(temporary, np.float32, scorer.shape)
         fill(scorer, rows, phi_name)
         check_gains(rows, phi_name)
         rows.flush()
-        write_json(about, note | {"sha256": seal_of(note, temporary)})
+        write_json(note_beside(out), note | {"sha256": seal_of(note, temporary)})
 
 
 def note_beside(path: Path | str) -> Path:
@@ -137,7 +137,7 @@ def read_phi_note(path: Path | str) -> dict[str, Any]:
         InputError: If the note is missing, or is not the note of a phi.
     """
     beside = note_beside(path)
-    if not beside.exists():
+    if not is_there(beside):
         raise InputError(f"{path}: there is no {beside.name} beside it, so the matrix is not complete; recompute phi.")
     return read_note(beside)
 
@@ -182,7 +182,7 @@ def read_phi(
             captions or images.
     """
     path = Path(path)
-    if not path.exists():
+    if not is_there(path):
         cure = Cure(python="create it with write_phi", shell="create it with 'fivesentences phi'")
         raise InputError("there is no such phi matrix", where=path, cure=cure)
     note = read_phi_note(path)

@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
-from fivesentences.documents import read_json
+from fivesentences.documents import is_there, read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_indices
-from fivesentences.storage import alone, check_outputs, check_seal, rename, seal_of, work_folder, write_json
+from fivesentences.storage import alone, check_outputs, check_seal, rename_together, seal_of, work_folder, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
@@ -120,8 +120,7 @@ def write_top_k(
         try:
             _fill(scorer, work_folder(partial), note, k)
             out.mkdir(exist_ok=True)
-            for name in FILES:
-                rename(partial / name, out / name)
+            rename_together({partial / name: out / name for name in FILES})
             shutil.rmtree(partial)
         except OSError as error:
             cure = "make room and run again: the finished captions are kept"
@@ -140,8 +139,8 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
         raise InputError(f"k is {k!r}; give the number of images to keep per caption, a whole number of at least 1.")
     if out.suffix == ".npy":
         raise InputError(f"{out}: the best {k} images of each caption are kept in a folder; name one without .npy.")
-    moved = _unfinished(out) / FILES[-1]  # a kill came while the files of a whole store were moved
-    if out.exists() and not (out / FILES[-1]).is_file() and not moved.is_file():
+    moved = _unfinished(out) / FILES[-1]  # a kill came before the files of a whole store were moved
+    if out.exists() and not is_there(out / FILES[-1]) and not moved.is_file():
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
     check_outputs({name: out / name for name in FILES}, ())
 
@@ -236,7 +235,7 @@ def read_top_k(
         InputError: If the folder or a file in it is missing or damaged, or it was made from other captions or images.
     """
     path = Path(path)
-    if not (path / "note.json").is_file():
+    if not is_there(path / "note.json"):
         cure = Cure(python="create it with write_top_k", shell="create it with 'fivesentences phi ... --top-k K'")
         raise InputError("there is no such store of best images", where=path, cure=cure)
     note = read_note(path / "note.json")
