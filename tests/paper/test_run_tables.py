@@ -151,6 +151,7 @@ def test_a_matrix_of_others_is_a_row_with_differences_unless_its_features_are_ot
     assert any(cell.difference is not None for cell in row.cells) != differs and row.same_data != differs
     assert ("other features" in notes_of(table)) == differs
     assert "SGR (matrix of others): its similarity is a file that was made elsewhere" in notes_of(table)
+    assert "seed" not in notes_of(table)  # nobody here chose one
     # The papers' own rows stay below it, and none of them is there twice.
     published = [row.published_row for row in rows_of(table, "published")]
     assert "1" in published and "5" not in published and len(published) == len(set(published))

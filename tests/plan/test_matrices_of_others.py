@@ -88,7 +88,7 @@ def test_folds_and_inferences_of_its_rows_are_read(planned):
         ([MATRIX | {"rows": [{"exhibit": "table33"}]}], {}, "theirs: exhibit names 'table33', which is no table"),
         ([MATRIX | {"rows": [{"exhibit": "table1"}]}], {}, "'table1', which has no row for a single matrix.*table3"),
         ([MATRIX | {"rows": []}], {}, "matrices_of_others.*rows"),
-        ([], {"keep": []}, "keep is empty"),
+        ([], {"keep": []}, r"keep is \[\]"),
     ],
 )
 def test_mistakes_are_named(planned, matrices, changes, said):

@@ -519,7 +519,7 @@ class Scale(Strict):
             if names.count(name) > 1:
                 raise ValueError(f"matrices_of_others has two named '{name}'; rename one")
         if self.keep == [] and not names:
-            raise ValueError("keep is empty, so nothing would be made; name rows, or remove it")
+            raise ValueError("keep is [], so nothing would be made; name rows, or remove it")
         if len({spec.judge for spec in self.judges}) < len(self.judges):
             raise ValueError("judges: every judge may occur only once")
         return self

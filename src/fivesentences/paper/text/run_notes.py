@@ -67,7 +67,7 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    notes += notes_on_seeds(made, _part_in_words, shown)
+    notes += notes_on_seeds([row for row in made if not row.is_given], _part_in_words, shown)
     return [*notes, f"{capitalised(results.gallery(made[0].runs[0].name).tie_rule)}."]
 
 
