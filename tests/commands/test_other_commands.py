@@ -10,6 +10,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+import yaml
 
 from fivesentences import cli
 from fivesentences.commands.arguments import Dataset
@@ -117,6 +118,20 @@ def test_a_consent_is_given_by_a_person_who_is_shown_the_terms(run, folder, monk
         run(*command, "n").code == 0 and "n: {terms: 'https://d.org', date: " in Path("data/consents.yaml").read_text()
     )
     assert "you have agreed" in run(*command, "n").out
+
+
+def test_the_page_on_the_papers_scale_shows_the_table_of_addresses_that_the_command_prints(run, root):
+    printed = run("download", "--addresses", "--catalogue", root / "config/datasets.yaml").out
+    assert printed.strip() in (root / "docs/paper_scale.md").read_text()
+    content = yaml.safe_load((root / "config/datasets.yaml").read_text())["datasets"]
+    files = [file for entry in content.values() for file in entry["files"].values()]
+    lines = printed.strip().splitlines()
+    assert len(lines) == 2 + len(files)
+    for line, file in zip(lines[2:], files, strict=True):
+        known = [file["path"], file["url"], *file.get("more_urls", []), file.get("token")]
+        assert all(one in line for one in known if one)
+        assert ("yes" in line.split(" | ")[4]) == (file["sha256"] is not None)
+        assert ("consent `" in line) == ("consent" in file) and ("not by us" in line) == bool(file["url"])
 
 
 def test_choices_are_those_of_the_library():

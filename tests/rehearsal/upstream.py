@@ -246,7 +246,7 @@ PASCAL = ("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat",
 def write_wikipedia(folder: Path, train: int, test: int, seed: int) -> None:
     """``raw_features.mat`` with its lists: 128 SIFT words, 10 topics; every other article has two sections.
 
-    ``wikipedia_dataset.zip``, as the original, has below one folder the lists, ``texts/<text>.xml`` and
+    ``wikipedia_dataset.zip``, as the original, has below one folder these files, ``texts/<text>.xml`` and
     ``images/<category>/<image>.jpg``.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -273,7 +273,7 @@ def write_wikipedia(folder: Path, train: int, test: int, seed: int) -> None:
     write_lines(folder / "categories.list", WIKIPEDIA)
     inside = "wikipedia_dataset"
     with zipfile.ZipFile(folder / f"{inside}.zip", "w", zipfile.ZIP_STORED) as archive:
-        for path in sorted(folder.glob("*.list")):
+        for path in (*sorted(folder.glob("*.list")), folder / "raw_features.mat"):
             add_entry(archive, f"{inside}/{path.name}", path.read_bytes())
         for (text, image, name), one in zip(sections, compose(seed, len(sections)), strict=True):
             words = "\n".join(html.escape(caption.text) for caption in one.captions)
