@@ -151,7 +151,8 @@ def test_a_matrix_of_others_is_a_row_with_differences_unless_its_features_are_ot
     assert any(cell.difference is not None for cell in row.cells) != differs and row.same_data != differs
     assert ("other features" in notes_of(table)) == differs
     assert "SGR (matrix of others): its similarity is a file that was made elsewhere" in notes_of(table)
-    assert "seed" not in notes_of(table)  # nobody here chose one
+    # Nobody here chose a seed, or took features from a folder.
+    assert "seed" not in notes_of(table) and "Regions of" not in notes_of(table)
     # The papers' own rows stay below it, and none of them is there twice.
     published = [row.published_row for row in rows_of(table, "published")]
     assert "1" in published and "5" not in published and len(published) == len(set(published))
@@ -161,6 +162,7 @@ def test_a_matrix_of_others_is_a_line_of_figure_3(build, make_scale):
     rows = [{"exhibit": "figure3"}]
     table = build("five_sentences/figure3", make_scale(matrices_of_others=[matrix(rows=rows)], keep=[]))
     assert set(table.data["model"]) == {"SGR (matrix of others)"} and table.data["mean"].notna().all()
+    assert set(table.data["label"]) == {"SGR (matrix of others)"}
 
 
 @pytest.mark.parametrize(

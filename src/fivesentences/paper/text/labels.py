@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fivesentences.paper.text.names import INFERENCES, phi_in_words
 from fivesentences.study.expand import Row
+from fivesentences.study.runs import AS_GIVEN
 from fivesentences.study.study import Study
 
 Part = Literal["dataset", "model", "loss", "fraction", "inference"]
@@ -36,7 +37,9 @@ def line_labels(rows: Sequence[Row], study: Study) -> list[str]:
 
 
 def labels_of_settings(settings: Sequence[Mapping[Part, Any]], study: Study) -> list[str]:
-    """Name settings by whatever tells them apart (model, loss, fraction, ...); by loss if nothing does."""
-    telling = [part for part in PARTS if len({one.get(part) for one in settings}) > 1] or ["loss"]
+    """Name settings by whatever tells them apart (model, loss, fraction, ...); by loss, if known, if nothing does."""
+    telling = [part for part in PARTS if len({one.get(part) for one in settings}) > 1]
+    if not telling:  # a matrix of others has no loss
+        telling = ["model" if all(one.get("loss") == AS_GIVEN for one in settings) else "loss"]
     labels = (", ".join(label_of(study, part, one[part]) for part in telling) for one in settings)
     return [label.replace(", + ", " + ") for label in labels]  # "VSE++ + SAM"

@@ -53,7 +53,7 @@ def notes_on_data(
         notes.append(
             f"{run.title}: its similarity is a file that was made elsewhere, evaluated as ours; {of_features}."
         )
-    for owner, some in grouped(made, _owner_of_regions).items():
+    for owner, some in grouped((row for row in made if not row.is_given), _owner_of_regions).items():
         if owner:
             notes.append(f"Regions of {listed(unique(study.label_of(str(row.dataset)) for row in some))} are {owner}.")
     leaking = unique(
