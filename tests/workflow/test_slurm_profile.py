@@ -26,6 +26,7 @@ PROFILE = PROJECT / "profiles" / "slurm"
 # Rules that need the network, and those that take a moment: they are not submitted.
 NETWORK = {"download", "fetch_network", "fetch_parser"}
 LIGHT = {
+    "unpack",
     "divide_documents",
     "average_similarities",
     "take_similarity",
