@@ -28,6 +28,7 @@ DETECTOR = "detectors and crops, whose released features are read today"
 LOSS = "a loss or margin of the literature, for a user's study"
 RELEASE = "one of the differences between a release and its paper"
 BASELINE = "a baseline of category retrieval, whose paper tunes it"
+ABSENT = "what planning leaves out for want of data"
 QUESTION = "a user's own question to runs that are there"
 UNTRIED = "what nobody has done yet: no machine of ours reaches the hosts"
 # Why a key is there that no shipped file sets, by the class that defines it.
@@ -36,7 +37,8 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "CatalogueFile": (UNTRIED, {"tried"}),
     "PrecompData": (OWN_DATA, {"folder", "prefix", "testall"}),
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
-    "Scale": (MODEL, {"sentence_encoders"}),
+    "Scale": (MODEL, {"absent", "absent_data", "sentence_encoders"}),
+    "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
     "LossSpec": (LOSS, {"info_nce", "margin"}),

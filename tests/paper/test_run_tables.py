@@ -9,6 +9,7 @@ import pytest
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Table
+from fivesentences.study.expand import expand_rows
 
 PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
 # The data of the papers: a difference may be taken there, with the right features.
@@ -201,6 +202,27 @@ def test_published_rows_stand_in_place_of_rows_that_the_scale_does_not_make(buil
     assert rows[1] == [("ours", "5"), ("published", "6"), ("published", "7"), ("published", "8")]
     note = notes_of(table, "complete")
     assert note.startswith("3 of 176 rows") and "CVSE: 30, SGR: 32" in note
+
+
+def test_published_rows_stand_in_place_of_rows_whose_data_are_not_here_and_the_notes_say_what_brings_them(
+    build, make_scale, studies
+):
+    grid = {"extractor": "grid_descriptors", "layout": "grid"}
+    absent = {"part": "features", "name": "scenes", "features": "grid_descriptors-grid", "how": ["Fetch the regions."]}
+    scale = make_scale(keep=None, grid_features=grid, absent_data=[absent])
+    table = build("five_sentences/table2", scale)
+    assert {row.labels[0] for row in rows_of(table)} == {"VSE++"}  # it reads no regions
+    assert {"1", "2", "3", "4"} <= {row.published_row for row in rows_of(table, "published")}
+    (note,) = (note for note in table.notes if "Fetch" in note)
+    rows = expand_rows(studies["five_sentences"].exhibit("table2").row_specs(), studies["five_sentences"], scale)
+    count = sum(row.left_out == "absent" for row in rows)
+    assert note == f"{count} rows with features grid_descriptors-grid of Scenes are left out: Fetch the regions."
+
+
+def test_a_role_without_data_is_noted_with_what_brings_them(build, make_scale):
+    absent = {"part": "dataset", "name": "mine", "roles": ["coco"], "how": ["Fetch it."]}
+    table = build("five_sentences/table2", make_scale(absent_data=[absent]))
+    assert notes_of(table, "No dataset plays the role of MS-COCO").endswith("All of mine is left out: Fetch it.")
 
 
 def test_an_ensemble_is_a_row_and_the_notes_say_of_what(build, make_scale):

@@ -15,6 +15,7 @@ import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.corpus import Corpus
+from fivesentences.documents import read_json
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.semantics import prepare, read_phi
 from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
@@ -62,6 +63,36 @@ def test_a_run_ends_before_any_job_where_a_person_must_agree_first_and_a_dry_run
     assert dry.count(line) == 1 and jobs(dry)["download"] > 10 and jobs(dry)["make_page"] == 1
     ended = snakemake(tmp_path, paper, "--cores", 1, code=1, FIVESENTENCES_MIRROR="")
     assert line in ended and not list(tmp_path.glob("data/*/*"))
+
+
+def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp_path: Path) -> None:
+    nus_wide = {"loader": "nus_wide", "folder": "data/nus_wide", "divisions": {"printed": {"validation": 9, "test": 9}}}
+    content = {
+        "extends": str(PROJECT / "tests/workflow/micro.yaml"),
+        "studies": ["five_sentences", "sched_sam"],
+        "only": ["five_sentences/table3", "sched_sam/table2"],
+        "categories": {"roles": {"nus_wide": "nus_wide"}, "documents": {"nus_wide": nus_wide}, "seeds": [0]},
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    named = snakemake(tmp_path, "mine.yaml", "-n", code=1)
+    assert "data/nus_wide is not here, and no rule makes it" in named and "--config absent=leave_out" in named
+    content["datasets"] = {"mine": {"loader": "folder", "photographs": "images", "captions": "captions.csv"}}
+    content |= {"roles": {"coco": "mine"}, "absent": "leave_out"}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    said = snakemake(tmp_path, "mine.yaml", "--cores", 1)
+    lines = [line for line in said.splitlines() if line.startswith("absent: ")]
+    assert [line.split(" left out")[0] for line in lines] == [
+        "absent: All of mine is",
+        "absent: The documents nus_wide are",
+    ]
+    paper = tmp_path / "results/paper/micro"
+    notes = read_json(paper / "five_sentences/table3.json")["notes"]
+    assert any("the role of MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
+    notes = read_json(paper / "sched_sam/table2.json")["notes"]
+    assert any("data/nus_wide is not here" in note for note in notes), notes
+    page = (paper / "index.html").read_text()
+    assert all(line.removeprefix("absent: ") in page for line in lines)
+    assert jobs(snakemake(tmp_path, "mine.yaml", "-n")) == {}
 
 
 def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:

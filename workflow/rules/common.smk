@@ -33,16 +33,18 @@ if not FILES:
 CONFIG = FILES[-1]
 
 GIVEN = list(workflow.config_settings.config_args or [])  # key=value of --config
+STATED = dict(entry.partition("=")[::2] for entry in GIVEN)
 
 try:
     # Snakemake has read these files already, but keeps the last of two equal keys: reading them again rejects those.
     base = base_of({file: read_yaml(file) for file in FILES})
     content = dict(config) | ({} if base is None else {"extends": base})
-    for key, _, value in (entry.partition("=") for entry in GIVEN):
+    for key, value in STATED.items():
         if isinstance(config.get(key), dict | list) or value == "null":  # of which Snakemake leaves every part a text
             update_config(content, {key: parse_yaml(value, f"--config {key}")})
     where = f"{CONFIG} with --config {' '.join(GIVEN)}" if GIVEN else None
-    PLAN = plan_of(scale_of(content, CONFIG, where), CONFIG.parent)
+    stated = {key: parse_yaml(value, f"--config {key}") for key, value in STATED.items()}
+    PLAN = plan_of(scale_of(content, CONFIG, where, stated), CONFIG.parent)
     PLAN.check()
     written = [workflow.main_snakefile, *GIVEN]  # into commands of jobs; on a cluster every path is
     # Only the profile of SLURM sets it. Which executor there will be is not known yet, and later it would be left waiting.
@@ -56,6 +58,8 @@ except InputError as error:
     raise WorkflowError(f"{error}") from None
 for line in PLAN.features.sources_of_regions() if workflow.is_main_process else ():
     logger.info(line)
+for absent in PLAN.scale.absent_data if workflow.is_main_process else ():
+    print(f"absent: {absent.sentence()}", file=sys.stderr)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
 remember(SOURCES := Path(".snakemake/code.json"))
@@ -142,9 +146,8 @@ def needs_gpu(job):
 def unless_absent(absent, files):
     if absent:
         # Rows that only the target `complete` makes may read more.
-        raise WorkflowError(
-            "\n".join(PLAN.missing_downloads(SCALE.scale) or PLAN.missing_downloads(SCALE.complete.scale))
-        )
+        named = PLAN.missing_downloads(SCALE.scale) or PLAN.missing_downloads(SCALE.complete.scale)
+        raise WorkflowError("\n".join([*named, "Or leave out what is made of it: --config absent=leave_out"]))
     return files
 
 
@@ -169,7 +172,7 @@ def archives_of_folder(wildcards):
 
 def folder_of_features(wildcards):
     folder = PLAN.features.folder_of_features(wildcards.dataset).folder
-    return given(unless_absent(not folder.exists() and not PLAN.datasets.makes_folder(folder), folder))
+    return given(unless_absent(PLAN.absence_of(folder), folder))
 
 
 # Nothing here makes what a user or a download gives: whatever reads such files takes digests of them as a parameter and
@@ -347,6 +350,7 @@ def given_documents(documents):
 
 def files_of_documents(wildcards):
     files, theirs = PLAN.subspaces.read_for_documents(wildcards.documents), given_documents(wildcards.documents)
+    unless_absent(any(PLAN.absence_of(Path(path)) for path in theirs if path not in files.values()), theirs)
     return {name: ancient(str(file)) if file in theirs else file for name, file in files.items()}
 
 

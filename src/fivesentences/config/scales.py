@@ -67,6 +67,7 @@ class CellSpec(Strict):
 
 
 CELL = tuple(CellSpec.model_fields)
+FEW = 2  # files that a sentence names; more are counted
 
 
 def _each_optional(block: type[Strict], apart: tuple[str, ...]) -> dict[str, Any]:
@@ -214,6 +215,39 @@ class LeaveOut(Strict):
     inferences: list[Inference] = Field(default=[])
 
 
+class AbsentData(Strict):
+    """Data that planning did not find, with ``absent: leave_out``, and what brings them."""
+
+    part: Literal["dataset", "documents", "judge", "features", "photographs", "labels"]
+    name: Name
+    """Of the dataset, documents or judge."""
+    features: str | None = None
+    """Of `features`: the name of their file."""
+    roles: list[Name] = Field(default=[])
+    """Roles that nobody plays for it."""
+    how: list[str]
+    """A sentence for each file."""
+
+    def sentence(self, name: str | None = None, rows: int | None = None) -> str:
+        """Say what is left out for which files, and how they come here.
+
+        Args:
+            name: What the dataset, documents or judge are called; default: ``name``.
+            rows: Number of the rows of a table.
+        """
+        name, counted = name or self.name, "Rows" if rows is None else f"{rows:,} row{'s' if rows != 1 else ''}"
+        what = {
+            "dataset": f"All of {name} is left out",
+            "documents": f"The documents {name} are left out",
+            "judge": f"The judgements of {name} are left out",
+            "features": f"{counted} with features {self.features} of {name} {'is' if rows == 1 else 'are'} left out",
+            "photographs": f"Pages show no photographs, for want of those of {name}",
+            "labels": f"PMRP on {name} is left out",
+        }
+        more = [f"{len(self.how) - FEW} more files are missing."] if len(self.how) > FEW + 1 else []
+        return f"{what[self.part]}: {' '.join([*self.how[:FEW], *more] if more else self.how)}"
+
+
 class JudgeSpec(Strict):
     """Who judges how well captions of a dataset fit its images."""
 
@@ -266,6 +300,10 @@ class Scale(Strict):
     keep: list[CellSpec] | None = Field(default=None, min_length=1)
     """The only rows that are made, except by the target `complete`; null: all."""
     leave_out: LeaveOut = LeaveOut()
+    absent: Literal["name", "leave_out"] = "name"
+    """What happens where data are not here that no program brings: planning names them, or leaves out their rows."""
+    absent_data: list[AbsentData] = Field(default=[])
+    """What planning left out with `absent: leave_out`; not for files."""
 
     @property
     def complete(self) -> Scale:
@@ -292,6 +330,11 @@ class Scale(Strict):
     def phis(self) -> list[str]:
         """Every phi with which runs are evaluated, ``evaluation_phi`` first, each once."""
         return list(dict.fromkeys([self.evaluation_phi, *self.evaluation_phis]))
+
+    def lacks(self, part: str, name: str, features: str | None = None) -> AbsentData | None:
+        """Return why a dataset, documents, a judge, or features or labels of a dataset are left out; None if not."""
+        asked = (part, name, features)
+        return next((one for one in self.absent_data if (one.part, one.name, one.features) == asked), None)
 
     def makes(self, study: str, name: str, shows_photographs: bool = False) -> bool:
         """Tell whether the scale makes a table or figure of a study."""

@@ -164,7 +164,9 @@ class Datasets:
         entry = self.catalogue.datasets.get(dataset)
         known = dataset in self.scenes or (entry is not None and "instances" in entry.files)
         asked = any(column.metric == "PMRP" for exhibit in self.exhibits.values() for column in exhibit.metrics())
-        return [self.places.beside_corpus(dataset, "labels.parquet")] if known and asked else []
+        if not (known and asked) or self.scale.lacks("labels", dataset):
+            return []
+        return [self.places.beside_corpus(dataset, "labels.parquet")]
 
     def judgements_of(self, dataset: str, judge: Judge) -> list[Path]:
         """Return the file that holds a judge's scores."""

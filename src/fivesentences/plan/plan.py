@@ -16,6 +16,7 @@ from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, co
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
+from fivesentences.plan.absent import without_absent
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.features import Features, with_regions_at_hand
@@ -25,7 +26,7 @@ from fivesentences.plan.places import Places, as_text
 from fivesentences.plan.report import Report
 from fivesentences.plan.subspaces import Subspaces
 from fivesentences.study import expand
-from fivesentences.study.checks import check_scale, inheriting
+from fivesentences.study.checks import check_scale, inheriting, without_replaced_networks
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import EnsembleRun, RunSpec, Scored, members_of, recorded_run
@@ -257,12 +258,14 @@ class Plan:
         extracted.update(features.pictured_features)
         shown = {*features.pictured_datasets, *(dataset for dataset, _ in extracted)}
         shown |= {one for figure in self.figures if (one := self.report.dataset_of_photographs(scale, figure))}
-        shown |= {spec.corpus for spec in documents.document_specs.values() if spec.loader == "corpus"}
-        found = [path for dataset in self.scale.datasets for path in datasets.captions_of(dataset)]
+        asked = [documents.document_specs[run.documents] for run in self.made[scale].subspaces.values()]
+        corpora = {spec.corpus for spec in asked if spec.loader == "corpus"}
+        shown |= corpora
+        found = [path for name in {*datasets.with_parts, *corpora} for path in datasets.captions_of(name)]
         found += [path for dataset in shown.difference(datasets.precomp) for path in datasets.photographs_of(dataset)]
         found += [path for _, source in extracted for path in features.weights_of(source)]
         found += [features.folder_of_features(dataset).folder for dataset in in_folders]
-        found += [spec.folder for spec in documents.document_specs.values() if spec.loader == "nus_wide"]
+        found += [spec.folder for spec in asked if spec.loader == "nus_wide"]
         for dataset in datasets.except_for(datasets.scenes):
             found += datasets.downloaded(dataset, "instances") if datasets.labels_of(dataset) else []
         found += [path for one in self.scale.judges for path in datasets.judgements_of(one.dataset, one.judge)]
@@ -277,59 +280,50 @@ class Plan:
         found += [page for path in found if path in downloads for page in datasets.page_of(downloads[path])]
         return sorted({path for path in found if not path.is_relative_to(self.places.results)})
 
-    def absent_files(self, scale: str) -> dict[Path, str]:
-        """Return files and folders that a scale reads and no program brings now, with what a person must do."""
-        downloads = {self.places.data / file: file for file in self.datasets.downloads}
-        found = dict[Path, str | None]()
-        for path in self.files_no_rule_makes(scale):
-            if path in downloads:
-                found[path] = self.datasets.fetched_by_hand(downloads[path])
-            elif not path.exists():
-                how = "docs/paper_scale.md says where that of the papers is from"
-                found[path] = f"{path} is not here, and no rule makes it; {how}."
-        return {path: sentence for path, sentence in found.items() if sentence}
-
     def missing_downloads(self, scale: str) -> list[str]:
         """Return what a person must still do for a scale, each sentence once; see ``absent_files``."""
         return list(dict.fromkeys(self.absent_files(scale).values()))
 
+    def absent_files(self, scale: str) -> dict[Path, str]:
+        """Return files and folders that a scale reads and no program brings now, with what a person must do."""
+        return {path: how for path in self.files_no_rule_makes(scale) if (how := self.absence_of(path))}
 
-def scale_of(content: Any, path: Path, where: str | None = None) -> Scale:
+    def absence_of(self, path: Path) -> str | None:
+        """Return what a person must do for a file or folder; None if it is here, or a program brings or makes it."""
+        if path.is_relative_to(self.places.data):
+            file = path.relative_to(self.places.data).as_posix()
+            if file in self.datasets.downloads:
+                return self.datasets.fetched_by_hand(file)
+        if path.exists() or self.datasets.makes_folder(path):
+            return None
+        return f"{path} is not here, and no rule makes it; docs/paper_scale.md says where that of the papers is from."
+
+
+def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping[str, Any] | None = None) -> Scale:
     """Read a scale from the plain data of its file, merged into the scale that it extends.
 
     Inherited entries that name nothing in the studies of the scale are left out, see ``inheriting``, and so are
-    inherited weights of networks whose features it replaces.
+    inherited weights of networks whose features it replaces or leaves out.
 
     Args:
         content: The content of the file, perhaps changed by the caller.
         path: The file.
         where: Place for errors; by default the file.
+        stated: What the command line states; where that names other ``studies``, all else counts as inherited.
 
     Raises:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
     merged, where = extended(content, path), where or str(path)
-    if merged is content:  # it extends nothing
+    if "studies" in (stated or {}):
+        own = dict(stated or {})
+    elif merged is content:  # it extends nothing
         return check(Scale, merged, where)
-    merged = _without_replaced_networks(merged, content)
+    else:
+        own = content
+    merged = without_replaced_networks(merged, own)
     scale = check(Scale, merged, where)
-    return inheriting(merged, content, _studies_of(scale, path.parent), where)
-
-
-def _without_replaced_networks(merged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    weights, stated = merged.get("weights"), own.get("weights")
-    if not isinstance(weights, dict):
-        return merged
-    further = merged.get("further_features")
-    blocks = [
-        merged.get("features"),
-        merged.get("grid_features"),
-        merged.get("own_grid_features"),
-        *(further.values() if isinstance(further, dict) else ()),
-    ]
-    read = [block.get("extractor") for block in blocks if isinstance(block, dict)]
-    kept = {name: file for name, file in weights.items() if name in read or name in (stated or {})}
-    return merged | {"weights": kept}
+    return inheriting(merged, own, _studies_of(scale, path.parent), where)
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:
@@ -356,4 +350,9 @@ def plan_of(
     known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
     studies = _studies_of(scale, config)
     claims = read_claims(config, studies, scale.scale)
-    return Plan(scale, studies, known, places=places, config=config, claims=claims)
+
+    def plan(scale: Scale) -> Plan:
+        return Plan(scale, studies, known, places=places, config=config, claims=claims)
+
+    # Without a list of downloads nobody knows what is missing.
+    return without_absent(plan(scale), plan) if scale.absent == "leave_out" and known.datasets else plan(scale)

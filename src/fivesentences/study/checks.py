@@ -206,10 +206,27 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
             given, before = found["categories"], merged["categories"]["documents"]
             roles = {role: of for role, of in given["roles"].items() if of != name or role in stated}
             found["categories"] = given | {"roles": roles, "documents": given["documents"] | {name: before[name]}}
-    scale = check(Scale, found, where)
+    scale = check(Scale, without_replaced_networks(found, own), where)
     if {"keep", "keep+"} & set(own) or names.are_kept(scale):
         return scale
     return scale.model_copy(update={"keep": None})
+
+
+def without_replaced_networks(merged: Settings, own: Settings) -> dict[str, Any]:
+    """Leave out inherited weights of networks that no features of a scale have."""
+    weights, stated = merged.get("weights"), own.get("weights")
+    if not isinstance(weights, dict):
+        return dict(merged)
+    further = merged.get("further_features")
+    blocks = [
+        merged.get("features"),
+        merged.get("grid_features"),
+        merged.get("own_grid_features"),
+        *(further.values() if isinstance(further, dict) else ()),
+    ]
+    read = [block.get("extractor") for block in blocks if isinstance(block, dict)]
+    kept = {name: file for name, file in weights.items() if name in read or name in (stated or {})}
+    return dict(merged) | {"weights": kept}
 
 
 def _known_part(entry: Any, names: Names, kinds: str | dict[str, str]) -> Any:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from fivesentences.config.documents import Selection
+from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.config.scales import Scale
+from fivesentences.config.scales import AbsentData, Scale
 from fivesentences.config.types import INFERENCES, Inference, as_list
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
@@ -38,9 +39,10 @@ from fivesentences.study.study import Study
 from fivesentences.study.subspace_runs import SubspaceRun
 
 Setting = TypeVar("Setting", int, list[int])
-LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
-# Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
-NO_TIME = ("cell", "loss", "features")
+LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell", "absent"]
+# Why a line is left out that another scale, more data or the target `complete` make: the published value is shown in
+# its place.
+NO_TIME = ("cell", "loss", "features", "absent")
 Named = TypeVar("Named", bound=Scored | SubspaceRun)
 
 
@@ -50,8 +52,8 @@ class Row:
 
     ``runs`` holds one run (or ensemble of runs) per seed, in the order of the scale's seeds. It is empty where the line
     is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
-    the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
-    inference alone read the same runs.
+    the loss, the fraction or the inference method, (``"cell"``) keeps other lines only, or (``"absent"``) the data of
+    their features are not here. Lines that differ in inference alone read the same runs.
     """
 
     role: str
@@ -264,7 +266,19 @@ def _why_left_out(row: Row, study: Study, scale: Scale) -> LeftOut | None:
     names = {row.model}
     if row.model not in study.ensembles:
         names.add(_model(study, row.model).name)
-    return None if scale.keeps(names, row.loss, row.fraction, row.captions_per_image) else "cell"
+    if not scale.keeps(names, row.loss, row.fraction, row.captions_per_image):
+        return "cell"
+    return "absent" if absent_features(row, study, scale) else None
+
+
+def absent_features(row: Row, study: Study, scale: Scale) -> list[AbsentData]:
+    """Return why features of a row, or of members of its ensemble, are left out; empty if none is."""
+    if not scale.absent_data or row.dataset is None:
+        return []
+    models = dict.fromkeys(study.ensembles.get(row.model, [row.model]))
+    sources = dict.fromkeys(_features(row, _model(study, model), scale).source for model in models)
+    found = (scale.lacks("features", row.dataset, source) for source in sources)
+    return [one for one in found if one is not None]
 
 
 def _runs(row: Row, study: Study, scale: Scale) -> tuple[Scored, ...]:
@@ -296,14 +310,12 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
         if other.applies(cell, row.epochs):
             seeds = other.seeds
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
-    grid = scale.grid_features_of(dataset) if model.layout == "grid" else None
-    features = scale.further_features[row.features] if row.features is not None else grid or scale.features
-    assert features is not None  # a scale with roles has features
+    features = _features(row, model, scale)
     run = RunSpec(
         dataset=dataset,
         features=features.as_read,
         # Two runs: a later download of released regions takes no run of our own away.
-        features_named=row.features is not None or (grid is not None and grid is scale.own_grid_features),
+        features_named=row.features is not None or features is scale.own_grid_features,
         model=model.with_options(options).with_widths(widths),
         loss=study.losses[row.loss],
         fraction=row.fraction,
@@ -313,6 +325,16 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
     )
     of_fraction = _of_fraction(scale, "seeds", seeds, row.fraction)
     return tuple(run.model_copy(update={"seed": seed}) for seed in of_fraction)
+
+
+def _features(row: Row, model: ModelSpec, scale: Scale) -> FeatureSpec:
+    """Return the features that a model reads in a row."""
+    if row.features is not None:
+        return scale.further_features[row.features]
+    grid = scale.grid_features_of(str(row.dataset)) if model.layout == "grid" else None
+    features = grid or scale.features
+    assert features is not None  # a scale with roles has features
+    return features
 
 
 def _model(study: Study, name: str) -> ModelSpec:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences.config.scales import AbsentData
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.judging import judge_claims
 from fivesentences.paper.claims.writing import line_of, read_claims, write_claims
@@ -95,6 +96,15 @@ def test_the_first_page_opens_with_the_figures_that_its_scale_names_and_makes(st
     assert headings()[0] == title
     assert title not in headings(only=["five_sentences/table3"])
     assert [title, *headings(opens_with=[])] == headings()
+
+
+@slow
+def test_the_first_page_lists_what_is_left_out_for_want_of_data(studies, scale, folder):
+    said = [f"Ask for {name}." for name in ("a", "b", "c", "d")]
+    absent = AbsentData(part="dataset", name="mine", how=said)
+    text = overview(scale.model_copy(update={"absent_data": [absent]}), studies, folder)
+    assert "All of mine is left out: Ask for a. Ask for b. 2 more files are missing." in text
+    assert 'id="absent"' in text and 'id="absent"' not in overview(scale, studies, folder)
 
 
 @slow

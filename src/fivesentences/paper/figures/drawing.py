@@ -71,7 +71,7 @@ def notes_of_runs(
 
 def notes_of_subspaces(spec: FigureSpec, context: Context, how_to_read: Sequence[str]) -> list[str]:
     """Say below a figure of category retrieval how it is read, and which rows are left out."""
-    left_out = notes_on_left_out(context.subspace_rows(spec), context.scale.scale, context.study)
+    left_out = notes_on_left_out(context.subspace_rows(spec), context.scale, context.study)
     return [*how_to_read, *left_out, *spec.notes]
 
 

@@ -87,7 +87,7 @@ def agreement_figure(spec: AgreementFigure, context: Context, numbers: Sequence[
             f"slash, over pairs of a caption with another image; {REFERENCES[spec.references]}.",
             *notes_on_phi([one for judge in scale.judges for one in of_judge(agreements, judge.judge, phis)]),
         ]
-    notes += [*notes_without_judges(scale, spec.phis), *spec.notes]
+    notes += [*notes_without_judges(context.study, scale, spec.phis), *spec.notes]
     return Drawing(data, notes, lambda canvas: _draw_agreement(spec, canvas, context, data, agreements))
 
 
@@ -186,7 +186,7 @@ def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers
         thinned = [_thinned(line) for _, line in steps.groupby("order", sort=False)]
         parts += [*thinned, *([printed] if len(printed) else [])]
     data = pd.concat(parts if len(parts) == 1 else parts[1:], ignore_index=True)[FOUND]
-    notes += [*notes_without_judges(context.scale, spec.phis), *spec.notes]
+    notes += [*notes_without_judges(context.study, context.scale, spec.phis), *spec.notes]
     return Drawing(data, notes, lambda canvas: _draw_positives(canvas, context.study, data))
 
 

@@ -60,6 +60,7 @@ def write_overview(
         "overview.html",
         "index.html",
         about=about(scale, corpora, trained or {}),
+        absent=[one.sentence() for one in scale.absent_data],
         opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
         counts=counts_of(claims) if claims else {},
         main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],

@@ -100,7 +100,7 @@ def agreement_table(spec: AgreementTable, context: Context, numbers: Sequence[Pa
         if others:
             not_comparable = f"Not comparable with {'; '.join(others)}: other data, so no difference is shown."
             notes.append(f"Published: {theirs}. {not_comparable}")
-    notes += [*notes_without_judges(scale, (row.phi for row in spec.rows)), *spec.notes]
+    notes += [*notes_without_judges(study, scale, (row.phi for row in spec.rows)), *spec.notes]
     csv = csv_of(KEYS, VALUES | {"published": "published", "difference": "difference"})
     return Table(*context.texts(spec), ("Metric", "Tokens"), columns, tuple(groups), tuple(notes), DECIMALS, csv)
 

@@ -85,7 +85,7 @@ def subspace_contrasts_table(spec: SubspaceContrastTable, context: Context, numb
     notes += notes_on_measures(spec.measures) if found.of else []
     notes += notes_on_statistics(found, "test documents") + notes_on_contrasts_left_out(contrasts, scale.scale, study)
     both = [row for contrast in contrasts for row in (contrast.a, contrast.b)]
-    notes += [*notes_on_left_out(both, scale.scale, study), *spec.notes]
+    notes += [*notes_on_left_out(both, scale, study), *spec.notes]
     csv = csv_of(SUBSPACE_KEYS, VALUES)
     return Table(*context.texts(spec), stub, COLUMNS, groups, tuple(notes), SUBSPACE_DECIMALS, csv)
 

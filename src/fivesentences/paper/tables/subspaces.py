@@ -92,7 +92,7 @@ def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Pat
         notes += notes_on_measures(spec.columns) + notes_on_seeds(made, attrgetter("label"))
         notes += notes_on_published(shown, alone, setting, study)
         notes.append("Bold: the best mean of our rows within a group, as shown.")
-    notes += [*notes_on_left_out(rows, context.scale.scale, study), *spec.notes]
+    notes += [*notes_on_left_out(rows, context.scale, study), *spec.notes]
     return Table(*context.texts(spec), stub, columns, tuple(groups), tuple(notes), DECIMALS, csv_of(KEYS, COMPARED))
 
 

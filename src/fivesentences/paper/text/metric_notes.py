@@ -52,6 +52,8 @@ def notes_on_metrics(
         )
         without = unique(study.label_of(row.dataset or "") for row in rows if not results.have_labels(row))
         notes += [f"No PMRP for {listed(without)}, which has no labels."] if without else []
+        unlabelled = (scale.lacks("labels", dataset) for dataset in unique(row.dataset or "" for row in rows))
+        notes += [one.sentence(study.label_of(one.name)) for one in unlabelled if one is not None]
     if any(name.startswith("hubs") for name in names):
         notes.append(
             "N₁ of an item is the number of queries whose nearest item it is. Columns 0 to ≥ 10: percent of the "
@@ -110,10 +112,11 @@ def notes_on_phi(agreements: Sequence[Any]) -> list[str]:
     return [f"Counts behind idf: {corpus}." for corpus in idf] + [f"SPICE’s tuples: {source}." for source in tuples]
 
 
-def notes_without_judges(scale: Scale, phis: Iterable[str]) -> list[str]:
+def notes_without_judges(study: Study, scale: Scale, phis: Iterable[str]) -> list[str]:
     """Say so if no judge rates pairs at this scale, and name the phi that it leaves out."""
     nobody = [] if scale.judges else [f"Nobody judges at the scale {scale.scale}."]
-    return nobody + note_on_left_out(phis, scale)
+    absent = [one.sentence(study.label_of(one.name)) for one in scale.absent_data if one.part == "judge"]
+    return nobody + absent + note_on_left_out(phis, scale)
 
 
 def note_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:

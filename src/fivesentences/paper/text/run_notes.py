@@ -13,7 +13,7 @@ from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, PREPARED, capitalised, grouped, listed, note_naming, unique
 from fivesentences.study.exhibits import PublishedSetting
-from fivesentences.study.expand import Row, SubspaceRow
+from fivesentences.study.expand import Row, SubspaceRow, absent_features
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
@@ -181,7 +181,8 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
     absent = f"Rows left out at the scale {scale.scale}, which does not have their features"
     lost = defaultdict(list, grouped(rows, lambda row: row.left_out))
     return [
-        *notes_on_roles(rows, "No dataset plays", scale.scale, study),
+        *notes_on_roles(rows, "No dataset plays", scale, study),
+        *_on_absent(study, scale, lost["absent"]),
         *note_naming(capitalised(saved), (loss_in_words(study, row.loss) for row in lost["loss"]), "; "),
         *note_naming(f"Inference methods {saved}", (INFERENCES[row.inference] for row in lost["inference"])),
         *note_naming(f"Training fractions {saved}", (f"{100 * row.fraction:g}%" for row in lost["fraction"])),
@@ -190,14 +191,22 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
     ]
 
 
-def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: str, study: Study) -> list[str]:
-    """Name the roles that nobody plays, such as ``No dataset plays``, with the number of their rows."""
+def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: Scale, study: Study) -> list[str]:
+    """Name the roles that nobody plays, such as ``No dataset plays``, with the number of their rows and the reason."""
     absent = grouped((row for row in rows if row.left_out == "role"), lambda row: row.role)
+    because = {role: one for one in scale.absent_data for role in one.roles}
     return [
-        f"{nobody} the role of {study.label_of(role)} at the scale {scale}: its {len(some)} "
+        f"{nobody} the role of {study.label_of(role)} at the scale {scale.scale}: its {len(some)} "
         f"row{'s are' if len(some) != 1 else ' is'} left out."
+        + (f" {because[role].sentence(study.label_of(because[role].name))}" if role in because else "")
         for role, some in absent.items()
     ]
+
+
+def _on_absent(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
+    """Count the rows whose features are not here, and say what brings them."""
+    absent = [one for row in rows for one in absent_features(row, study, scale)]
+    return [one.sentence(study.label_of(one.name), absent.count(one)) for one in scale.absent_data if one in absent]
 
 
 def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fivesentences.config.documents import Selection
+from fivesentences.config.scales import Scale
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, number, unique
@@ -99,10 +100,10 @@ def notes_on_published(
     return notes + notes_on_published_only(alone)
 
 
-def notes_on_left_out(rows: Sequence[SubspaceRow], scale: str, study: Study) -> list[str]:
+def notes_on_left_out(rows: Sequence[SubspaceRow], scale: Scale, study: Study) -> list[str]:
     """Name the roles that no documents play, missing divisions, and methods that the scale leaves out."""
-    absent = f"Left out at the scale {scale}, which does not have these divisions"
-    saved = f"Left out at the scale {scale} to save time"
+    absent = f"Left out at the scale {scale.scale}, which does not have these divisions"
+    saved = f"Left out at the scale {scale.scale} to save time"
     return [
         *notes_on_roles(rows, "No documents play", scale, study),
         *note_naming(absent, (place_of(row, study) for row in rows if row.left_out == "division"), "; "),

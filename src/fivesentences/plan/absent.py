@@ -1,0 +1,124 @@
+"""What a scale leaves out with ``absent: leave_out``: the rows of data that are not here and that no program brings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fivesentences.config.reading import check
+from fivesentences.config.scales import AbsentData, Scale
+from fivesentences.config.types import as_list
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    from fivesentences.plan.plan import Plan
+
+
+def without_absent(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
+    """Return the plan of a scale without what data are missing for; ``Scale.absent_data`` says what that is.
+
+    Args:
+        plan: The plan of the whole scale.
+        plan_of: Plans a scale with the same studies.
+
+    Raises:
+        InputError: If nothing is left.
+    """
+    while found := absent_data(plan):
+        scale = plan.scale
+        for one in found:
+            scale = _without(scale, one)
+        plan = plan_of(scale)
+        if not (plan.all_runs or plan.subspaces.all_runs or (plan.scale.judges and plan.phi.judged)):
+            how = dict.fromkeys(sentence for one in scale.absent_data for sentence in one.how)
+            raise InputError(f"scale {scale.scale}: absent is leave_out, and nothing is left: {' '.join(how)}")
+    return plan
+
+
+def absent_data(plan: Plan) -> list[AbsentData]:
+    """Return what files that are missing are for; of a file that everything needs nothing.
+
+    Photographs for pages come last: where rows are left out, perhaps no page shows them.
+    """
+    scale, datasets, features = plan.scale, plan.datasets, plan.features
+    absent = {path: how for one in plan.scales for path, how in plan.absent_files(one).items()}
+    found: dict[tuple[str, str, str | None], AbsentData] = {}
+
+    def look(part: Any, name: str, files: Iterable[Path], of: str | None = None) -> None:
+        read = (datasets.archives_of(path) if datasets.makes_folder(path) else [path] for path in files)
+        how = list(dict.fromkeys(absent[path] for path in itertools.chain(*read) if path in absent))
+        if how and not scale.lacks(part, name, of):
+            found[part, name, of] = AbsentData(part=part, name=name, features=of, how=how)
+
+    for dataset in scale.datasets:
+        look("dataset", dataset, datasets.captions_of(dataset))
+    for one in scale.judges:
+        look("judge", one.judge, datasets.judgements_of(one.dataset, one.judge))
+    for name, documents in plan.subspaces.document_specs.items():
+        folder = [documents.folder] if documents.loader == "nus_wide" else []
+        look("documents", name, [*folder, *plan.subspaces.read_for_documents(name).values()])
+    read = {(run.dataset, run.features.source): run.features for run in plan.all_runs.values()}
+    for documents in map(plan.subspaces.document_specs.__getitem__, plan.subspaces.documents):
+        if documents.loader == "corpus" and scale.features is not None:
+            read[documents.corpus, scale.features.source] = scale.features
+    for (dataset, source), spec in read.items():
+        if ("dataset", dataset, None) in found:
+            continue
+        described = features.is_described(dataset, spec)
+        of_photographs = [] if described else [*features.weights_of(source), *datasets.photographs_of(dataset)]
+        in_folder = [features.folder_of_features(dataset).folder] if described else []
+        look("features", dataset, [*of_photographs, *in_folder], source)
+    for dataset in datasets.except_for(datasets.scenes):
+        if datasets.labels_of(dataset) and ("dataset", dataset, None) not in found:
+            look("labels", dataset, datasets.downloaded(dataset, "instances"))
+    if not found and scale.photographs:
+        for dataset in datasets.except_for(datasets.precomp):
+            look("photographs", dataset, datasets.photographs_of(dataset))
+    return list(found.values())
+
+
+def _without(scale: Scale, absent: AbsentData) -> Scale:
+    """Return a scale without some data, and with the record of them."""
+    content = scale.model_dump(mode="json", exclude_unset=True)
+    roles, documents = [], [absent.name] if absent.part == "documents" else []
+    categories = content.get("categories") or {"roles": {}, "documents": {}}
+    of_corpus = absent.part == "dataset" or _are_features_of_scale(scale, absent)
+    for name, spec in categories["documents"].items():
+        documents += [name] if of_corpus and spec.get("corpus") == absent.name else []
+    match absent.part:
+        case "dataset":
+            content["datasets"].pop(absent.name, None)
+            roles = [role for role, dataset in scale.roles.items() if dataset == absent.name]
+            content["roles"] = {role: of for role, of in content.get("roles", {}).items() if role not in roles}
+            content["judges"] = [one for one in content.get("judges", []) if one["dataset"] != absent.name]
+            training = content.get("training", {})
+            if "exceptions" in training:
+                kept = (_of_others(one, absent.name) for one in training["exceptions"])
+                content["training"] = training | {"exceptions": [one for one in kept if one is not None]}
+        case "judge":
+            content["judges"] = [one for one in content["judges"] if one["judge"] != absent.name]
+        case "photographs":
+            content["photographs"] = False
+    if documents:
+        roles += [role for role, of in categories["roles"].items() if of in documents]
+        left = {role: of for role, of in categories["roles"].items() if of not in documents}
+        specs = {name: spec for name, spec in categories["documents"].items() if name not in documents}
+        content["categories"] = categories | {"roles": left, "documents": specs} if specs else None
+    record = absent.model_copy(update={"roles": roles}).model_dump(mode="json", exclude_defaults=True)
+    content["absent_data"] = [*content.get("absent_data", []), record]
+    return check(Scale, content, f"scale {scale.scale}")
+
+
+def _are_features_of_scale(scale: Scale, absent: AbsentData) -> bool:
+    """Tell whether documents that are images of a corpus read these features."""
+    return absent.part == "features" and scale.features is not None and absent.features == scale.features.source
+
+
+def _of_others(exception: dict[str, Any], dataset: str) -> dict[str, Any] | None:
+    """Return an exception of training as far as it concerns other datasets."""
+    if exception.get("dataset") is None:
+        return exception
+    others = [name for name in as_list(exception["dataset"]) if name != dataset]
+    return exception | {"dataset": others} if others else None
