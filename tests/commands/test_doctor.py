@@ -11,6 +11,7 @@ import pytest
 from fivesentences.commands import doctor
 from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import plan_of, scale_of
+from plan.conftest import leave_job
 
 
 @pytest.fixture
@@ -106,6 +107,26 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     made.touch()
     run("doctor", path, "--json", "o.json")
     assert json.loads(Path("o.json").read_text())["bytes"] == content["bytes"] - 4 * 1000 * 5000
+
+
+def test_a_scale_is_told_with_steps_hours_and_what_is_unknown_of_them(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    monkeypatch.setattr(doctor, "hardware", lambda: {"gpu": "Some GPU"})
+    path = Path("part.yaml")
+    path.write_text(f"{{extends: {root}/config/flickr30k.yaml, only: [table3, figure3]}}")
+    said = run("doctor", path, "--json", "o.json")
+    costs = json.loads(Path("o.json").read_text())["costs"]
+    batches = 1133  # of 145,000 captions by 128
+    figure = costs["five_sentences/figure3"]
+    assert figure["seconds"] == pytest.approx(batches * (40 * 0.039 + 30 * 0.040 + 2 * 30 * 0.011))
+    assert figure["untimed_steps"] == batches * (50 + 30)  # CVSE, VSRN
+    text = " ".join(said.out.split())
+    assert "this machine has a Some GPU" in text and "Unknown: VSRN, CVSE." in text
+    for job in ("cvse", "vsrn"):
+        leave_job(plan_of(scale_of(read_yaml(path), path), path.parent), f"flickr30k/{job}/1", seconds=60.0, epochs=1)
+    said = run("doctor", path, "--json", "o.json")
+    assert "Unknown" not in said.out and "jobs that ran here" in said.out
+    assert json.loads(Path("o.json").read_text())["costs"]["five_sentences/figure3"]["untimed_steps"] == 0
 
 
 def test_folders_that_a_person_must_unpack_are_named_where_they_are_missing(run, root, folder, monkeypatch):

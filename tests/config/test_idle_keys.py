@@ -23,7 +23,7 @@ PROJECT = Path(__file__).parents[2]
 CONFIG = PROJECT / "config"
 Key = tuple[str, str]  # a class and one of its keys
 OWN_DATA = "a user's own data, or a folder or archive as it was released"
-MODEL = "a user's model of captions"
+MODEL = "a user's model, of captions or of both"
 DETECTOR = "detectors and crops, whose released features are read today"
 LOSS = "a loss or margin of the literature, for a user's study"
 RELEASE = "one of the differences between a release and its paper"
@@ -37,8 +37,10 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "CatalogueFile": (UNTRIED, {"tried"}),
     "PrecompData": (OWN_DATA, {"folder", "prefix", "testall"}),
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
-    "Scale": (MODEL, {"absent", "absent_data", "sentence_encoders"}),
+    "Scale": (MODEL, {"absent", "absent_data", "matrices_of_others", "sentence_encoders"}),
     "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
+    "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),
+    "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
     "LossSpec": (LOSS, {"info_nce", "margin"}),

@@ -1,4 +1,4 @@
-"""Every download has a pointer that DVC understands, and a fresh clone needs none of them."""
+"""Every download whose MD5 is known has a pointer that DVC understands, and a fresh clone needs none of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import pytest
 import yaml
 
 from fivesentences.config.datasets import Catalogue
-from fivesentences.config.pointers import pointers_of, stale_pointers, write_pointers
+from fivesentences.config.pointers import (
+    pointers_of,
+    record_pointer,
+    remove_other_pointers,
+    stale_pointers,
+    write_pointers,
+)
 from fivesentences.config.reading import read
 
 ROOT = Path(__file__).parents[2]
@@ -28,21 +34,20 @@ datasets:
 """
 
 
-def test_every_file_of_the_catalogue_has_a_pointer_with_its_address_version_and_checksum():
+def test_every_file_whose_md5_the_catalogue_states_has_a_pointer_with_its_address_version_and_checksum():
     texts = pointers_of(CATALOGUE, ROOT / "data")
     assert stale_pointers(texts) == []
-    on_disk = {path for path in (ROOT / "data").rglob("*.dvc") if path.is_file()}
-    assert on_disk == set(texts)
-    for file in FILES:
+    tracked = subprocess.run(["git", "ls-files", "data"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    known = [file for file in FILES if file.md5 is not None]
+    if tracked:  # otherwise this is no checkout
+        assert {path for path in tracked if path.endswith(".dvc")} == {f"data/{file.path}.dvc" for file in known}
+    for file in known:
         pointer = yaml.safe_load((ROOT / "data" / f"{file.path}.dvc").read_text())
         meta, out = pointer["meta"], pointer["outs"][0]
         assert (meta.get("address"), meta.get("further_addresses", [])) == (file.url, file.more_urls)
         assert meta["version"] == file.version and meta.get("sha256") == file.sha256
         assert out["path"] == Path(file.path).name and "deps" not in pointer  # DVC asks no host
-        if file.md5 is None:
-            assert out["cache"] is out["push"] is False
-        else:
-            assert out.get("md5") == file.md5 and out.get("size") == file.size and "cache" not in out
+        assert out.get("md5") == file.md5 and out.get("size") == file.size and "cache" not in out
 
 
 @pytest.mark.data
@@ -72,10 +77,11 @@ def test_original_files_are_pushed_to_a_remote_and_pulled_from_it(tmp_path, mirr
         "wikipedia/categories.list",
     ]
     data, names = tmp_path / "data", [f"{path}.dvc" for path in paths]
-    for path in (".dvc/config", *(file for one in FILES for file in [f"{one.path}.dvc"])):
+    for path in (".dvc/config", *(f"{one.path}.dvc" for one in FILES if one.md5 is not None)):
         (data / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "data" / path, data / path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    before = {name: (data / name).read_bytes() for name in names}
     for path in paths:
         shutil.copyfile(mirror / path, data / path)
     for command in (
@@ -85,6 +91,7 @@ def test_original_files_are_pushed_to_a_remote_and_pulled_from_it(tmp_path, mirr
     ):
         code, said = dvc(data, *command)
         assert code == 0, (command, said)
+    assert {name: (data / name).read_bytes() for name in names} == before  # nothing for git
     assert "up to date" in dvc(data, "status", *names)[1]
     for path in paths:
         (data / path).unlink()
@@ -106,27 +113,64 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pointers(folder: Path, record: bool = False) -> list[str]:
-    """Names of the pointers that are written."""
-    texts = pointers_of(read(Catalogue, folder / "datasets.yaml"), folder / "data", record)
-    return [path.name for path in write_pointers(texts)]
+def pointers(folder: Path) -> list[str]:
+    """Names of the pointers that are written or removed, as by ``fivesentences download --pointers``."""
+    texts = pointers_of(read(Catalogue, folder / "datasets.yaml"), folder / "data", record=True)
+    return [path.name for path in [*write_pointers(texts), *remove_other_pointers(folder / "data", texts)]]
+
+
+def fetched(folder: Path, name: str, content: bytes) -> Path:
+    """Put a file into the folder of downloads as the rule does; returns its pointer."""
+    entry = read(Catalogue, folder / "datasets.yaml").datasets["d"]
+    target = folder / "data" / entry.files[name].path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    record_pointer(entry, entry.files[name], folder / "data")
+    return target.with_name(target.name + ".dvc")
+
+
+def test_a_file_that_is_fetched_gets_a_pointer_with_its_md5_and_no_other_has_one(small):
+    assert pointers(small) == []
+    (small / "data/.dvc").mkdir(parents=True)
+    pointer = fetched(small, "a", b"content")
+    out = yaml.safe_load(pointer.read_text())["outs"][0]
+    md5 = hashlib.md5(b"content", usedforsecurity=False).hexdigest()
+    assert (out["md5"], out["size"], out["cache"], out["push"]) == (md5, 7, False, False)
+    assert pointers(small) == [] and [path.name for path in (small / "data/d").glob("*.dvc")] == ["a.txt.dvc"]
+    fetched(small, "a", b"another")  # of the same version, as of a host that changed it
+    md5 = hashlib.md5(b"another", usedforsecurity=False).hexdigest()
+    assert yaml.safe_load(pointer.read_text())["outs"][0]["md5"] == md5
+    elsewhere = small / "elsewhere"  # where the folder of downloads is no project of DVC
+    (elsewhere / "data").mkdir(parents=True)
+    shutil.copy(small / "datasets.yaml", elsewhere)
+    assert not fetched(elsewhere, "a", b"content").exists()
 
 
 def test_what_was_recorded_stays_until_the_version_in_the_catalogue_is_another(small):
-    assert pointers(small) == ["a.txt.dvc", "b.txt.dvc"] and pointers(small) == []
-    (small / "data/d/a.txt").write_bytes(b"content")
-    assert pointers(small) == [] and pointers(small, record=True) == ["a.txt.dvc"]
-    pointer = small / "data/d/a.txt.dvc"
-    md5 = hashlib.md5(b"content", usedforsecurity=False).hexdigest()
-    assert (
-        yaml.safe_load(pointer.read_text())["outs"][0] | {"md5": md5, "size": 7}
-        == yaml.safe_load(pointer.read_text())["outs"][0]
-    )
-    catalogue = small / "datasets.yaml"
+    (small / "data/.dvc").mkdir(parents=True)
+    pointer, catalogue = fetched(small, "a", b"content"), small / "datasets.yaml"
+    recorded = yaml.safe_load(pointer.read_text())["outs"]
+    (small / "data/d/a.txt").unlink()
     catalogue.write_text(SMALL.replace("licence: none", "licence: other"))
-    assert len(pointers(small)) == 2 and yaml.safe_load(pointer.read_text())["outs"][0]["md5"] == md5
+    assert pointers(small) == ["a.txt.dvc"] and yaml.safe_load(pointer.read_text())["outs"] == recorded
+    added = small / "data/d/mine.npy.dvc"
+    added.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef\n  path: mine.npy\n")
     catalogue.write_text(SMALL.replace("version: one", "version: two"))
-    assert len(pointers(small)) == 2 and "md5" not in yaml.safe_load(pointer.read_text())["outs"][0]
+    assert pointers(small) == ["a.txt.dvc"] and not pointer.exists() and added.exists()
+
+
+def test_dvc_writes_every_pointer_as_it_is(tmp_path):
+    """So that ``dvc commit`` of an unchanged file changes nothing in git."""
+    serialize = pytest.importorskip("dvc.utils.serialize", reason="needs dvc: uv sync --group data")
+    for entry in CATALOGUE.datasets.values():
+        for file in entry.files.values():
+            (tmp_path / file.path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file.path).write_bytes(b"content")
+    texts = pointers_of(CATALOGUE, tmp_path, record=True)
+    assert len(texts) == len(FILES)
+    for path, text in texts.items():
+        serialize.dump_yaml(path, serialize.parse_yaml_for_update(text, path))
+        assert path.read_text("utf-8") == text, path
 
 
 def dvc(folder: Path, *command: str) -> tuple[int, str]:
@@ -137,10 +181,11 @@ def dvc(folder: Path, *command: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_dvc_tells_a_changed_download_and_a_fresh_clone_pulls_none(small):
     pytest.importorskip("dvc", reason="needs dvc: uv sync --group data")
-    pointers(small)
     for path in (".dvc/config", "data/.dvc/config", ".gitignore"):
         (small / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, small / path)
+    for name in ("a", "b"):
+        fetched(small, name, b"content").with_suffix("").unlink()  # fetched elsewhere; git has the pointer alone
     subprocess.run(["git", "init", "-q"], cwd=small, check=True)
     subprocess.run(["git", "add", "-A"], cwd=small, check=True)
     tracked = subprocess.run(["git", "ls-files", "data"], cwd=small, capture_output=True, text=True, check=True).stdout
@@ -152,10 +197,11 @@ def test_dvc_tells_a_changed_download_and_a_fresh_clone_pulls_none(small):
         code, said = dvc(folder, command)
         assert code == 0 or "default remote" in said, (command, said)
         assert "Traceback" not in said and "127.0.0.1" not in said, said
-    target = small / "data/d/b.txt"
+    target, before = small / "data/d/b.txt", (small / "data/d/b.txt.dvc").read_bytes()
     target.write_bytes(b"content")
-    assert pointers(small, record=True) == ["b.txt.dvc"]
     assert "up to date" in dvc(small / "data", "status", "d/b.txt.dvc")[1]
+    code, said = dvc(small / "data", "commit", "-f", "d/b.txt.dvc")
+    assert code == 0 and (small / "data/d/b.txt.dvc").read_bytes() == before, said
     target.write_bytes(b"another")
     assert "modified" in dvc(small / "data", "status", "d/b.txt.dvc")[1]
     ignored = subprocess.run(["git", "check-ignore", "-q", "data/d/b.txt"], cwd=small)

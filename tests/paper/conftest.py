@@ -54,7 +54,7 @@ from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.storage import write_json
 from fivesentences.study.exhibits import OTHER_IMAGES
-from fivesentences.study.runs import EnsembleRun, RunSpec
+from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, RunSpec
 from fivesentences.study.study import Study, read_study
 from fivesentences.study.study import read_claims as claims_of_papers
 from fivesentences.study.subspace_runs import SubspaceRun
@@ -130,13 +130,14 @@ def measures(phi: str, labels: bool) -> pd.DataFrame:
 
 
 def results_of(
-    runs: Iterable[RunSpec | EnsembleRun], *, phi: str = "cider", images: int = 1000, labels: bool = True
+    runs: Iterable[RunSpec | EnsembleRun | GivenRun], *, phi: str = "cider", images: int = 1000, labels: bool = True
 ) -> pd.DataFrame:
     """The tidy table of results, with values that differ from run to run."""
     frames = []
     for run in runs:
-        about = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "loss": run.loss.folder, "seed": run.seed}
-        about |= {"model": "some model", "fraction": run.fraction, "features": run.features.stem, "main_phi": phi}
+        loss, read = (AS_GIVEN, "") if isinstance(run, GivenRun) else (run.loss.folder, run.features.stem)
+        about = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "loss": loss, "seed": run.seed}
+        about |= {"model": "some model", "fraction": run.fraction, "features": read, "main_phi": phi}
         about |= {"labels": labels, "split": "test", "images": images, "captions": 5 * images}
         about |= {"kept_epoch": 1 + run.seed}
         about |= {"tie_rule": "equal scores are ordered by index, lower first"}

@@ -128,6 +128,41 @@ def test_a_study_may_accept_several_kinds_of_features_by_pattern(build, edited, 
         assert ("other features" in notes_of(table)) == other
 
 
+def matrix(**changes):
+    """A matrix of others beside SGR in Table 3."""
+    row = {"exhibit": "five_sentences/table3", "published": "5"}
+    return {"name": "sgr_theirs", "title": "SGR", "role": "flickr30k", "similarity": "s.npy", "rows": [row]} | changes
+
+
+@pytest.mark.parametrize(
+    ("features", "differs"), [(None, False), ("bottom_up-grid", False), ("bottom_up@w-regions36", False), ("vit", True)]
+)
+def test_a_matrix_of_others_is_a_row_with_differences_unless_its_features_are_other_ones(
+    build, make_scale, features, differs
+):
+    roles = {"roles": {"flickr30k": "flickr30k"}}
+    scale = make_scale(
+        **(PAPER | roles), matrices_of_others=[matrix(features=features)], keep=[], evaluation_phi="spice"
+    )
+    table = build("five_sentences/table3", scale, images=1000, phi="spice")
+    (row,) = rows_of(table)
+    assert row.labels[:2] == ("SGR (matrix of others)", "as given") and row.published_row == "5"
+    assert all(cell.published is not None for cell in row.cells if cell.difference is not None)
+    assert any(cell.difference is not None for cell in row.cells) != differs and row.same_data != differs
+    assert ("other features" in notes_of(table)) == differs
+    assert "SGR (matrix of others): its similarity is a file that was made elsewhere" in notes_of(table)
+    assert "seed" not in notes_of(table)  # nobody here chose one
+    # The papers' own rows stay below it, and none of them is there twice.
+    published = [row.published_row for row in rows_of(table, "published")]
+    assert "1" in published and "5" not in published and len(published) == len(set(published))
+
+
+def test_a_matrix_of_others_is_a_line_of_figure_3(build, make_scale):
+    rows = [{"exhibit": "figure3"}]
+    table = build("five_sentences/figure3", make_scale(matrices_of_others=[matrix(rows=rows)], keep=[]))
+    assert set(table.data["model"]) == {"SGR (matrix of others)"} and table.data["mean"].notna().all()
+
+
 @pytest.mark.parametrize(
     ("phi", "columns", "published", "compared"),
     [

@@ -43,9 +43,10 @@ def shared(micro: Path, tmp_path_factory: pytest.TempPathFactory) -> Shared:
         if pointer.is_file():
             (folder / pointer.relative_to(PROJECT)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(pointer, folder / pointer.relative_to(PROJECT))
-    stages = (PROJECT / "dvc.yaml").read_text()
+    stages = re.sub(r"^  - results/paper/(?!flickr8k/).*\n", "", (PROJECT / "dvc.yaml").read_text(), flags=re.MULTILINE)
     assert "- scale: demo" in stages
-    (folder / "dvc.yaml").write_text(stages.replace("- scale: demo", "- scale: micro"))
+    stages = stages.replace("- scale: demo", "- scale: micro").replace("results/paper/flickr8k/", f"{PAPER}/")
+    (folder / "dvc.yaml").write_text(stages)
     said(folder, "git", "init", "-q")
     for key, value in {"user.email": "tests@example.org", "user.name": "Tests"}.items():
         said(folder, "git", "config", key, value)
@@ -200,6 +201,35 @@ def test_what_dvc_keeps_is_not_in_git():
     stages = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"].values()
     outputs = [path for stage in stages for out in stage["outs"] for path in out]
     assert "results/training" in outputs and said(PROJECT, "git", "ls-files", *outputs) == ""
+
+
+def test_dvc_shows_the_scales_that_git_keeps_in_a_fresh_clone(tmp_path):
+    kept = said(PROJECT, "git", "ls-files", "results/paper/*/headline.json").split()
+    if not kept:
+        pytest.skip("this is no checkout")
+    names = ("headline.json", "settings.json", "five_sentences/figure3.csv", "manifest.json")
+    for name in ("dvc.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore", ".dvc/plots/by_label.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, tmp_path / name)
+    for path in (f"{Path(one).parent}/{name}" for one in kept for name in names):
+        if (PROJECT / path).is_file():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(PROJECT / path, tmp_path / path)
+    said(tmp_path, "git", "init", "-q")
+    commit = ("git", "-c", "user.email=tests@example.org", "-c", "user.name=Tests", "commit", "-qam")
+    said(tmp_path, "git", "add", "-Af")
+    said(tmp_path, *commit, "one")
+    params = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["params"]
+    assert set(params) == {str(Path(path).parent / "settings.json") for path in kept}
+    numbered = {path for path in kept if json.loads((PROJECT / path).read_text())}
+    shown = said(tmp_path, "dvc", "metrics", "show", "--json")
+    assert set(json.loads(shown)[""]["data"]) == numbered and "failed" not in said(tmp_path, "dvc", "metrics", "show")
+    said(tmp_path, "dvc", "plots", "show")
+    assert "failed" not in said(tmp_path, "dvc", "params", "diff", "HEAD")
+    assert said(tmp_path, "git", "status", "--porcelain") == ""
+    settings = tmp_path / Path(min(numbered)).parent / "settings.json"
+    settings.write_text(settings.read_text().replace('"seeds"', '"seeds_before"', 1))
+    assert list(json.loads(said(tmp_path, "dvc", "params", "diff", "--json"))) == [str(settings.relative_to(tmp_path))]
 
 
 def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shared, tmp_path):

@@ -25,7 +25,15 @@ PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
 # Rules that need the network, and those that take a moment: they are not submitted.
 NETWORK = {"download", "fetch_network", "fetch_parser"}
-LIGHT = {"divide_documents", "average_similarities", "collect_metrics", "make_table", "plot_figure", "show_examples"}
+LIGHT = {
+    "divide_documents",
+    "average_similarities",
+    "take_similarity",
+    "collect_metrics",
+    "make_table",
+    "plot_figure",
+    "show_examples",
+}
 LIGHT |= {"collect_histories", "gather_latex", "judge_claims", "make_study_page", "make_page", "show_runs"}
 
 

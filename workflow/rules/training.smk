@@ -59,3 +59,30 @@ rule average_similarities:
         "Average the similarities of the members of {wildcards.ensemble}"
     script:
         "../scripts/average_similarities.py"
+
+
+# What others trained: their similarity is checked against the corpus, and evaluated as that of a run.
+rule take_similarity:
+    input:
+        corpus=lambda wildcards: PLAN.places.corpus(PLAN.given[wildcards.given].dataset),
+        similarity=lambda wildcards: given(PLAN.matrix_of(wildcards.given).similarity),
+        captions=lambda wildcards: given(PLAN.files_of_matrix(wildcards.given)[1:]),
+    output:
+        similarity="results/training/{given}/similarity_test.npy",
+    log:
+        "logs/training/{given}.log",
+    benchmark:
+        "logs/benchmarks/training/{given}.tsv"
+    wildcard_constraints:
+        given=one_of(PLAN.given),
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="15m",
+    params:
+        transposed=lambda wildcards: PLAN.matrix_of(wildcards.given).transposed,
+        content=lambda wildcards: content_of(*PLAN.files_of_matrix(wildcards.given)),
+    message:
+        "Take the similarity of {wildcards.given} from its file"
+    script:
+        "../scripts/take_similarity.py"

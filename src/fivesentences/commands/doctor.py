@@ -7,7 +7,8 @@ import math
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -25,9 +26,10 @@ from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, pip_install
-from fivesentences.machine import best_device, processors
+from fivesentences.machine import best_device, hardware, processors
+from fivesentences.models import MODELS
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
-from fivesentences.plan.cost import sizes_of
+from fivesentences.plan.cost import MEASURED, Training, seconds_per_step, sizes_of, training_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -44,6 +46,8 @@ SERVES = {
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }
+COST = [("", "thousand steps"), ("", "hours")]
+TRIAL = "docs/paper_scale.md#how-long-it-takes"
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
 
 
@@ -74,9 +78,9 @@ def doctor(
 ) -> None:
     """Report what works here, what is wrong and what is optional, each with the command that changes it.
 
-    With SCALE: the runs of each table and figure, what is to be fetched, how much
-    disk results take, and what is missing on this machine. Nothing is started or
-    fetched; the jobs themselves are listed by snakemake -n.
+    With SCALE: the runs, steps and hours of each table and figure, what is to be
+    fetched, how much disk results take, and what is missing on this machine.
+    Nothing is started or fetched; the jobs themselves are listed by snakemake -n.
 
     The exit code is 0 unless the core is broken; extras, downloads and a GPU
     are optional.
@@ -93,7 +97,8 @@ def doctor(
     outputs.check([("SCALE.yaml", scale)])
     if scale is not None:
         sheets, content = _of_scale(scale)
-        tidy = pd.DataFrame(content["by_table"].items(), columns=["exhibit", "runs"])
+        costs = content["costs"].items()
+        tidy = pd.DataFrame([{"exhibit": name, "runs": content["by_table"][name]} | cost for name, cost in costs])
         outputs.write(sheets, lambda: tidy, content)
         return
     findings = list(examine(downloads))
@@ -230,11 +235,16 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     notes = [
         f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
         *absent,
+        *(one.sentence() for one in plan.scale.absent_data),
         *(f"Missing here: {one}" for one in missing),
     ]
     title = f"{plan.scale.title}: {runs:,} runs ({path})"
-    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
-    sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
+    costs, of_models = _costs(plan, list(by_table))
+    rows = [[name, f"{count:,}", *_in_words(costs[name])] for name, count in by_table.items()]
+    sheets = [Sheet(["table or figure"], [("", "runs"), *COST], rows, title)]
+    sheets += of_models
+    if not downloads:
+        sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, *notes])
     if downloads:
         fetch = []
         for file, about in downloads.items():
@@ -243,8 +253,52 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
             fetch.append([file, how, size])
         sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
     content = {"scale": str(path), "runs": runs, "by_table": by_table, "bytes": kept, "missing": [*absent, *missing]}
+    content["costs"] = {
+        name: {"steps": one.steps, "seconds": one.seconds, "untimed_steps": one.untimed} for name, one in costs.items()
+    }
     sizes = [{"path": file, "bytes": about.size, "by_hand": by_hand.get(file)} for file, about in downloads.items()]
     return sheets, content | {"downloads": sizes}
+
+
+def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], list[Sheet]]:
+    """Return what the trainings of each table and figure cost, and a table of those of each model."""
+    here, gpu = seconds_per_step(plan), hardware()["gpu"]
+    reference = next((name for name in MEASURED if gpu and gpu.startswith(name)), next(iter(MEASURED)))
+    times = MEASURED[reference] | here
+    scale, runs = plan.scale.scale, plan.runs
+    costs = {
+        name: training_of([runs[run] for run in plan.report.shown_by(scale, name) if run in runs], plan, times)
+        for name in exhibits
+    }
+    if not runs:
+        return costs, []
+    rows = []
+    for model in dict.fromkeys(run.model.name for run in runs.values()):
+        one = training_of([run for run in runs.values() if run.model.name == model], plan, times)
+        source = "jobs that ran here" if model in here else reference if model in times else "unknown"
+        each = f"{1000 * times[model]:,.1f}" if model in times else ""
+        rows.append([MODELS[model].title, source, f"{one.runs:,}", *_in_words(one)[:1], each, _in_words(one)[1]])
+    every = training_of(runs.values(), plan, times)
+    rows.append(["all, each run once", "", f"{every.runs:,}", *_in_words(every)[:1], "", _in_words(every)[1]])
+    notes = []
+    if any(row[1] == reference for row in rows):
+        own = f"this machine has {'a ' + gpu if gpu else 'no GPU'}"
+        own = "the GPU of this machine" if gpu and gpu.startswith(reference) else own
+        notes.append(f"Steps on an {reference} (benchmarks/README.md; {own}): no reading, validation or similarity.")
+    if every.models:
+        named, slowest = ", ".join(MODELS[model].title for model in every.models), max(times.values())
+        hours = (every.seconds + every.untimed * slowest) / 3600
+        notes.append(
+            f"Unknown: {named}. At {1000 * slowest:,.0f} ms, the slowest known step, all would take {hours:,.0f} hours."
+            f" Train one epoch of each and run doctor again: {TRIAL}."
+        )
+    columns = [("", "runs"), COST[0], ("", "ms per step"), COST[1]]
+    return costs, [Sheet(["model", "time of a step"], columns, rows, "What trains", notes)]
+
+
+def _in_words(cost: Training) -> list[str]:
+    """Word steps and hours for a table."""
+    return [f"{cost.steps / 1000:,.0f}" if cost.steps else "", cost.hours]
 
 
 def _kept(plan: Plan) -> int:

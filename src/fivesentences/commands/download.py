@@ -13,7 +13,7 @@ from fivesentences.config.consents import FILE as CONSENTS
 from fivesentences.config.consents import is_agreed, write_consent
 from fivesentences.config.datasets import Catalogue, CatalogueEntry, CatalogueFile
 from fivesentences.config.files import CATALOGUE, config_file
-from fivesentences.config.pointers import pointers_of, write_pointers
+from fivesentences.config.pointers import pointers_of, record_pointer, remove_other_pointers, write_pointers
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.corpus.download import fetch, find_mirror
@@ -44,15 +44,16 @@ def download(
     --consent shows the terms that the owners of a dataset ask for, and asks
     whether you agree; data/consents.yaml then says so, and nobody asks again.
 
-    --pointers writes DVC's pointers, for git: address, version and, where it is
-    known or the file is here, size and MD5. Run it after a change of the catalogue.
+    --pointers writes DVC's pointers, for git: address, version, size and MD5 of files
+    whose MD5 is known or that are here. A fetched file gets its own by itself. Run it
+    after a change of the catalogue; pointers of files that it has no more are removed.
 
     Args:
         dataset: A dataset of the catalogue, such as flickr8k.
         files: One file alone, such as captions; repeat for more; default: all.
         consent: Fetch nothing; agree to the terms of this name, such as flickr30k.
         addresses: Fetch nothing; print every file's addresses and what is known of it, as a table in Markdown.
-        pointers: Fetch nothing; write data/PATH.dvc for each file of the catalogue.
+        pointers: Fetch nothing; write data/PATH.dvc for files whose MD5 is known.
         quiet: No progress bar, and no names of files.
 
     Examples:
@@ -70,7 +71,8 @@ def download(
     mirror, path = find_mirror(downloads.mirror), catalogue_of(downloads)
     catalogue = read(Catalogue, path)
     if pointers:
-        for pointer in write_pointers(pointers_of(catalogue, downloads.data, record=True)):
+        texts = pointers_of(catalogue, downloads.data, record=True)
+        for pointer in [*write_pointers(texts), *remove_other_pointers(downloads.data, texts)]:
             print(pointer)
         return
     if addresses:
@@ -90,6 +92,7 @@ def download(
     for file in files or _all_files(entry, folders):
         try:
             print(fetch(entry, dataset, file, downloads.data, mirror))
+            record_pointer(entry, entry.files[file], downloads.data)
         except InputError as error:
             failed.append(InputError(f"{entry.files[file].path}: {error}") if len(files or entry.files) > 1 else error)
     if failed:

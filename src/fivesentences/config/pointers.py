@@ -1,9 +1,9 @@
-"""Pointers of DVC: a ``.dvc`` file for each file of the catalogue, so that git knows what a result was made of.
+"""Pointers of DVC: a ``.dvc`` file for each file of the catalogue whose MD5 is known, so that git knows what was read.
 
 The folder of downloads is a DVC project of its own: ``dvc pull`` and ``dvc status`` of the results pass it over, so
 that nobody who wants to redraw a figure fetches 20 GB. DVC goes by MD5. Where the catalogue states it, DVC can keep the
 file: ``dvc push`` and ``dvc pull`` work with a remote of one's own. Licences forbid most files to be shared in a public
-one. Other files are neither cached nor pushed; their MD5 is recorded once they are on somebody's disk.
+one. The pointers of other files are written when these are fetched; they are neither cached nor pushed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,28 @@ from fivesentences.documents import read_yaml
 from fivesentences.storage import inside, md5_of, replacing
 
 ENDING = ".dvc"
-_HEAD = "# Written by `fivesentences download --pointers` from config/datasets.yaml.\n"
+_HEAD = "# Written by `fivesentences download` from config/datasets.yaml.\n"
+_WRITTEN = "# Written by `fivesentences download"  # how every pointer of ours begins
 _RECORDED = ("md5", "size")  # of an output, by DVC
+_LONGEST = 64  # letters of a text on the line of its key
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes pointers as DVC does, so that a commit changes no line: it folds what does not fit into 80 letters."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if len(text) > _LONGEST else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[Path, str]:
-    """Return the text of every pointer, by its path; what DVC has recorded in an existing one is kept.
+    """Return the text of the pointer of each file whose MD5 is known, by its path.
 
-    A pointer starts again, without size and MD5, if the address or the version in the catalogue is another.
+    It is known from the catalogue, or from the file when it was fetched, as long as address and version in the
+    catalogue are the same.
 
     Args:
         catalogue: The list of downloads.
@@ -38,14 +52,30 @@ def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[
     found = {}
     for entry in catalogue.datasets.values():
         for file in entry.files.values():
-            target = inside(data, file.path)
-            pointer = target.with_name(target.name + ENDING)
-            known = read_yaml(pointer) if pointer.is_file() else None
-            content = _with_records(_pointer(entry, file), known if isinstance(known, dict) else {})
-            if record and file.md5 is None and target.is_file():
-                content["outs"][0] |= {"md5": md5_of(target), "size": target.stat().st_size}
-            found[pointer] = _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+            content = _content(entry, file, data, record)
+            if "md5" in content["outs"][0]:
+                found[pointer_at(data, file)] = _written(content)
     return found
+
+
+def pointer_at(data: Path, file: CatalogueFile) -> Path:
+    """Return the path of a file's pointer.
+
+    Raises:
+        InputError: If the file would leave the folder of downloads.
+    """
+    target = inside(data, file.path)
+    return target.with_name(target.name + ENDING)
+
+
+def record_pointer(entry: CatalogueEntry, file: CatalogueFile, data: Path) -> None:
+    """Write the pointer of a file that was fetched, with its MD5, where the folder of downloads is a DVC project.
+
+    Raises:
+        InputError: As ``pointers_of``, or if it cannot be written.
+    """
+    if (data / ".dvc").is_dir():
+        write_pointers({pointer_at(data, file): _written(_content(entry, file, data, record=True))})
 
 
 def write_pointers(texts: dict[Path, str]) -> list[Path]:
@@ -57,10 +87,37 @@ def write_pointers(texts: dict[Path, str]) -> list[Path]:
     return stale
 
 
+def remove_other_pointers(data: Path, texts: dict[Path, str]) -> list[Path]:
+    """Remove pointers that were written for a file which the catalogue has no more, or in another version.
+
+    Those that ``dvc add`` wrote stay.
+    """
+    found = [path for path in sorted(data.rglob(f"*{ENDING}")) if path.is_file() and path not in texts]
+    ours = [path for path in found if path.read_text(encoding="utf-8", errors="replace").startswith(_WRITTEN)]
+    for path in ours:
+        path.unlink()
+    return ours
+
+
 def stale_pointers(texts: dict[Path, str]) -> list[Path]:
     """Return those that are missing, or say something else than the catalogue."""
-    read = yaml.safe_load  # DVC lays the file out in its own way
-    return [path for path, text in texts.items() if not path.is_file() or read(path.read_text("utf-8")) != read(text)]
+    return [path for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text]
+
+
+def _content(entry: CatalogueEntry, file: CatalogueFile, data: Path, record: bool) -> dict[str, Any]:
+    """Return what a pointer says; without MD5 if that is not known."""
+    target, pointer = inside(data, file.path), pointer_at(data, file)
+    known = read_yaml(pointer) if pointer.is_file() else None
+    content = _with_records(_pointer(entry, file), known if isinstance(known, dict) else {})
+    if record and file.md5 is None and target.is_file():
+        content["outs"][0] |= {"md5": md5_of(target), "size": target.stat().st_size}
+    return content
+
+
+def _written(content: dict[str, Any]) -> str:
+    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 1000}
+    text: str = yaml.dump(content, Dumper=_Dumper, **options)
+    return _HEAD + text
 
 
 def _pointer(entry: CatalogueEntry, file: CatalogueFile) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from fivesentences.config.types import (
     NamePattern,
     PhiModel,
     PhiName,
+    ReadFolds,
     Seeds,
     Sha256,
     Split,
@@ -255,6 +256,47 @@ class JudgeSpec(Strict):
     dataset: Name
 
 
+class RowOfMatrix(Strict):
+    """A row that a matrix of others has in a table of runs, or its line in a figure of semantic recall."""
+
+    exhibit: ExhibitName
+    """The table or figure, alone or as `study/name`."""
+    published: str | None = None
+    """Value of the column `row` in the published CSV, of the row to compare it with."""
+    inference: Inference = "naive"
+    folds: ReadFolds | None = None
+    """Into how many equal galleries the test split is cut, in file order; null: one."""
+    fraction: Fraction = 1.0
+    """Share of the training captions, by which it stands in a table."""
+    captions_per_image: CaptionsPerImage | None = None
+    """Only so many first captions of each training image; null: all."""
+
+
+class OtherMatrix(Strict):
+    """A similarity matrix that was made elsewhere, beside the rows of a study."""
+
+    name: Name
+    """Names the folder of its run."""
+    title: str | None = Field(default=None, min_length=1)
+    """The model, as tables call it; null: the name."""
+    role: Name
+    """Whose test split it scores."""
+    similarity: Path
+    """Images x captions of the test split, in the order of the corpus, as `fivesentences evaluate` reads it."""
+    transposed: bool = False
+    """Its rows are captions."""
+    captions: Path | None = None
+    """The captions in its order, which are compared with the corpus; null: only that own pairs are the more similar."""
+    features: str | None = Field(default=None, min_length=1)
+    """The features that its model read, such as bottom_up-grid; null: not known, and not compared."""
+    rows: list[RowOfMatrix] = Field(min_length=1)
+
+    @property
+    def label(self) -> str:
+        """Its model in tables and figures."""
+        return f"{self.title or self.name} (matrix of others)"
+
+
 class Scale(Strict):
     """One scale: ``config/<name>.yaml``."""
 
@@ -282,6 +324,8 @@ class Scale(Strict):
     """Further phi matrices of every dataset's test split."""
     sentence_encoders: dict[PhiModel, SentenceEncoder] = Field(default={})
     """Models of phi besides those that packages hold: `embedding:<name>`."""
+    matrices_of_others: list[OtherMatrix] = Field(default=[])
+    """Similarities that were made elsewhere, as rows of tables and figures."""
     judges: list[JudgeSpec] = Field(default=[])
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
     """One training run each, or by fraction."""
@@ -297,8 +341,8 @@ class Scale(Strict):
     """Figures that its first page opens with, as `study/figure`."""
     photographs: bool = True
     """Pages show photographs with their captions; false where these may not be passed on."""
-    keep: list[CellSpec] | None = Field(default=None, min_length=1)
-    """The only rows that are made, except by the target `complete`; null: all."""
+    keep: list[CellSpec] | None = None
+    """The only rows that are made, except by the target `complete`; null: all; none beside matrices of others."""
     leave_out: LeaveOut = LeaveOut()
     absent: Literal["name", "leave_out"] = "name"
     """What happens where data are not here that no program brings: planning names them, or leaves out their rows."""
@@ -470,6 +514,12 @@ class Scale(Strict):
         for study in self.studies:
             if self.studies.count(study) > 1:
                 raise ValueError(f"studies names '{study}' twice; name it once")
+        names = [matrix.name for matrix in self.matrices_of_others]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"matrices_of_others has two named '{name}'; rename one")
+        if self.keep == [] and not names:
+            raise ValueError("keep is [], so nothing would be made; name rows, or remove it")
         if len({spec.judge for spec in self.judges}) < len(self.judges):
             raise ValueError("judges: every judge may occur only once")
         return self

@@ -69,6 +69,9 @@ _NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
 NamePattern = Annotated[str, Field(pattern=_NAMES)]
 # The dev score by which an epoch's weights are kept.
 DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
+# Into how many equal galleries a test split is cut, and which of them are read.
+Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
+ReadFolds = Folds | Literal["first of 5"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]

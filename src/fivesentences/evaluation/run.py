@@ -25,7 +25,7 @@ from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import RECORD, checksum_of, replacing, together, write_json
-from fivesentences.study.runs import EnsembleRun, Scored, method_and_folds
+from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -214,8 +214,12 @@ def evaluate_runs(
 
 
 def _about(spec: Scored) -> dict[str, Any]:
-    """Describe a run or ensemble."""
+    """Describe a run, an ensemble or a matrix of others."""
     about: dict[str, Any] = {"run": spec.name, "dataset": spec.dataset, "spec": spec.model_dump(mode="json")}
+    if isinstance(spec, GivenRun):
+        model, loss, features = f"{spec.given},matrix_of_others", AS_GIVEN, spec.features or ""
+        about |= {"model": model, "ensemble_of": [], "loss": loss, "fraction": spec.fraction, "seed": spec.seed}
+        return about | {"features": features}
     model, members = (spec.ensemble, spec.members) if isinstance(spec, EnsembleRun) else (spec.model.folder, [])
     return about | {
         "model": model,

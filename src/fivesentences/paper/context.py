@@ -11,7 +11,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.numbers.published import PublishedTable, read_published
 from fivesentences.study.exhibits import Exhibit
-from fivesentences.study.expand import Row, SubspaceRow, expand_rows, subspace_rows
+from fivesentences.study.expand import Row, SubspaceRow, rows_of, subspace_rows
 from fivesentences.study.study import Study
 
 
@@ -35,7 +35,7 @@ class Context:
 
     def rows(self, exhibit: Exhibit) -> list[Row]:
         """Return the rows of runs of a table or figure at the scale, including those that the scale leaves out."""
-        return expand_rows(exhibit.row_specs(), self.study, self.scale)
+        return rows_of(f"{self.study_name}/{exhibit.name}", exhibit, self.study, self.scale)
 
     def subspace_rows(self, exhibit: Exhibit) -> list[SubspaceRow]:
         """Return the rows of category retrieval of a table or figure; those that the scale leaves out have no runs."""

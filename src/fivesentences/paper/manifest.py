@@ -56,7 +56,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
     # What nobody here made (downloads, a user's own files, studies, published numbers), and what was made of it.
     runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
-    made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features.of_run, runs)}
+    made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features.of_run, runs), *_phi_files(plan)}
     files = {"inputs": plan.files_no_rule_makes(scale), "made": made, "numbers": numbers}
     found = checksums(path for paths in files.values() for path in paths)
     named = {path: str(_in_project(path, plan.config)) for path in found}
@@ -222,11 +222,15 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
     }
 
 
-def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Read the notes beside the phi matrices of test splits, by file."""
+def _phi_files(plan: Plan) -> list[Path]:
+    """Return the phi matrices of test splits that runs are evaluated with."""
     datasets = sorted({run.dataset for run in plan.all_runs.values()})
-    files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis]
-    notes = {path: read_phi_note(path) for path in files if path.is_file()}
+    return [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis]
+
+
+def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Read the notes beside these matrices, by file."""
+    notes = {path: read_phi_note(path) for path in _phi_files(plan) if path.is_file()}
     for path, note in notes.items():
         check_seal(note, path, noted=note_beside(path), cure="recompute phi")
     return {str(path): {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}

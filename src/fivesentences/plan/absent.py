@@ -31,7 +31,7 @@ def without_absent(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
         for one in found:
             scale = _without(scale, one)
         plan = plan_of(scale)
-        if not (plan.all_runs or plan.subspaces.all_runs or (plan.scale.judges and plan.phi.judged)):
+        if not (plan.all_runs or plan.given or plan.subspaces.all_runs or (plan.scale.judges and plan.phi.judged)):
             how = dict.fromkeys(sentence for one in scale.absent_data for sentence in one.how)
             raise InputError(f"scale {scale.scale}: absent is leave_out, and nothing is left: {' '.join(how)}")
     return plan

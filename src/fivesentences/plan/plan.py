@@ -14,7 +14,7 @@ from typing import Any
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
-from fivesentences.config.scales import Scale
+from fivesentences.config.scales import OtherMatrix, Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.absent import without_absent
 from fivesentences.plan.comparisons import Comparisons
@@ -29,7 +29,7 @@ from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting, without_replaced_networks
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceRow
-from fivesentences.study.runs import EnsembleRun, RunSpec, Scored, members_of, recorded_run
+from fivesentences.study.runs import EnsembleRun, GivenRun, RunSpec, Scored, members_of, recorded_run
 from fivesentences.study.study import PaperClaims, Study, read_claims, read_study
 
 
@@ -57,9 +57,10 @@ class Plan:
         scales: The scale and its complete form, by name.
         runs, all_runs: Settings of each training run, by name: of the scale, and of its complete form.
         ensembles, all_ensembles: Ensembles of these runs.
+        given: Matrices of others, evaluated as runs are.
         inferences: How each run or ensemble is read; see ``reading_of``.
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
-        evaluations: Evaluation jobs: one for each training job, and some for ensembles.
+        evaluations: Evaluation jobs: one for each training job, and some for ensembles and matrices of others.
         tables, figures, exhibits: Tables and figures that the scale makes, by ``study/name``, in the order of the page.
         rows, subspace_rows: Rows by scale, and table or figure.
         made: Everything in the rows of a scale, by scale.
@@ -97,6 +98,7 @@ class Plan:
         own, whole = self.made.values()
         self.runs, self.ensembles = own.runs, own.ensembles
         self.all_runs, self.all_ensembles = whole.runs, whole.ensembles
+        self.given = whole.given  # of the scale and its complete form alike
         self.inferences = whole.readings
         self.jobs = shared_out(
             self.runs,
@@ -107,6 +109,7 @@ class Plan:
         self.evaluations = self.jobs | shared_out(
             self.ensembles, self.all_ensembles, lambda run: (run.dataset, "ensembles")
         )
+        self.evaluations |= shared_out(self.given, self.given, lambda run: (run.dataset, "matrices_of_others"))
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
         # Each reads those before it.
         self.datasets, self.comparisons, self.report = Datasets(self), Comparisons(self), Report(self)
@@ -125,7 +128,7 @@ class Plan:
         shown = dict(exhibits) | ({} if gallery is None else {f"{gallery[0]}/{gallery[1].name}": gallery[1]})
         for name, exhibit in shown.items():
             at, study = (scale.scale, name), self.study_of(name)
-            self.rows[at] = expand.expand_rows(exhibit.row_specs(), study, scale)
+            self.rows[at] = expand.rows_of(name, exhibit, study, scale)
             self.subspace_rows[at] = expand.subspace_rows(exhibit.every_subspace_row(), study, scale)
         rows = [row for name in shown for row in self.rows[scale.scale, name]]
         return expand.made_of(rows, [row for name in shown for row in self.subspace_rows[scale.scale, name]])
@@ -143,6 +146,12 @@ class Plan:
                     begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
                     where, cure = f"datasets.{name}.{key}", "name yours"
                     raise InputError(f"is '{path}', which does not exist{begins}", where=where, cure=cure)
+        for run in self.given:
+            for path in self.files_of_matrix(run):
+                if not path.exists():
+                    begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
+                    where = f"matrices_of_others, {self.matrix_of(run).name}"
+                    raise InputError(f"'{path}' does not exist{begins}", where=where, cure="name yours")
         for scale in self.scales:
             check_inputs(self.files_no_rule_makes(scale))
 
@@ -167,9 +176,9 @@ class Plan:
         return list(self.made[scale].subspaces)
 
     def evaluated_at(self, scale: str) -> list[str]:
-        """Return names of the runs and ensembles of the scale, or of its complete form."""
+        """Return names of the runs, ensembles and matrices of others of the scale, or of its complete form."""
         made = self.made[scale]
-        return [*made.runs, *made.ensembles]
+        return [*made.runs, *made.ensembles, *made.given]
 
     def job_of(self, run: str) -> Job:
         """Return the job that evaluates, and for a run trains, a run or ensemble."""
@@ -198,7 +207,7 @@ class Plan:
 
     def settings_to_evaluate(self, job: str) -> list[dict[str, Any]]:
         """Return settings, similarity and inference methods of what an evaluation job evaluates."""
-        known: dict[str, Scored] = {**self.all_runs, **self.all_ensembles}
+        known: dict[str, Scored] = {**self.all_runs, **self.all_ensembles, **self.given}
         return [
             {
                 "spec": self._settings_of(known[name]),
@@ -210,11 +219,23 @@ class Plan:
 
     def _settings_of(self, spec: Scored) -> dict[str, Any]:
         """Return the settings of a run or ensemble as plain data; those of runs as their folders record them."""
+        if isinstance(spec, GivenRun):
+            return spec.model_dump(mode="json")
         if isinstance(spec, EnsembleRun):
             return spec.model_dump(mode="json") | {"members": [self._settings_of(one) for one in spec.members]}
         if spec.name not in self._settings:
             self._settings[spec.name] = spec.as_recorded(recorded_run(self.places.run(spec.name)))
         return self._settings[spec.name]
+
+    def matrix_of(self, given: str) -> OtherMatrix:
+        """Return what the scale says of a matrix of others."""
+        name = self.given[given].given
+        return next(matrix for matrix in self.scale.matrices_of_others if matrix.name == name)
+
+    def files_of_matrix(self, given: str) -> list[Path]:
+        """Return the files that a matrix of others is taken from."""
+        matrix = self.matrix_of(given)
+        return [matrix.similarity, *([] if matrix.captions is None else [matrix.captions])]
 
     def members_of(self, ensemble: str) -> list[str]:
         """Return the runs whose similarities an ensemble averages."""
@@ -271,6 +292,7 @@ class Plan:
         found += [path for one in self.scale.judges for path in datasets.judgements_of(one.dataset, one.judge)]
         found += [path for name in documents.documents for path in documents.read_for_documents(name).values()]
         found += [words for run in self.all_runs.values() if (words := run.training.vocabulary) is not None]
+        found += [path for given in self.given for path in self.files_of_matrix(given)]
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.report.published_of(exhibit)]
         found = [

@@ -17,7 +17,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list, fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS, widths_of
-from fivesentences.study.exhibits import FigureSpec
+from fivesentences.study.exhibits import FigureSpec, RunTable, SemanticRecallFigure
 from fivesentences.study.phis import mistake_in
 from fivesentences.study.study import Study
 
@@ -33,6 +33,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "leave_out.fractions": "fraction",
     "training.exceptions": _CELL | {"study": "study"},
     "other_seeds": _CELL,
+    "matrices_of_others": {"role": "role"},
     "keep": _CELL | {"model": "model or ensemble"},
     "categories.roles": "role of documents",
     "categories.methods": "method",
@@ -66,7 +67,7 @@ class Names:
 
     def are_kept(self, scale: Scale) -> bool:
         """Tell whether ``keep`` of a scale picks a row."""
-        return scale.keep is None or any(scale.keeps(*cell) for cell in self.cells)
+        return not scale.keep or any(scale.keeps(*cell) for cell in self.cells)
 
 
 def names_of(studies: Mapping[str, Study]) -> Names:
@@ -119,6 +120,24 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
             "made; name rows that they have, or remove keep."
         )
     check_widths(studies, scale)
+    _check_matrices(studies, scale)
+
+
+def _check_matrices(studies: Mapping[str, Study], scale: Scale) -> None:
+    """Refuse a row of a matrix of others in a table or figure that does not exist, or cannot show it."""
+    known = {f"{name}/{exhibit.name}": exhibit for name, study in studies.items() for exhibit in study.exhibits}
+    for matrix in scale.matrices_of_others:
+        for row in matrix.rows:
+            where = f"scale {scale.scale}: matrices_of_others, {matrix.name}: exhibit"
+            found = [one for name, one in known.items() if row.exhibit in (name, name.partition("/")[2])]
+            if not found:
+                hint = did_you_mean(row.exhibit, known) or f"they have: {', '.join(known)}."
+                raise InputError(f"{where} names '{row.exhibit}', which is no table or figure of its studies; {hint}")
+            if not all(isinstance(one, RunTable | SemanticRecallFigure) for one in found):
+                fit = ", ".join(name for name, one in known.items() if isinstance(one, RunTable | SemanticRecallFigure))
+                raise InputError(
+                    f"{where} names '{row.exhibit}', which has no row for a single matrix; those with one: {fit}."
+                )
 
 
 def _at(settings: Settings, path: list[str], where: str = "") -> Iterator[tuple[str, Any]]:

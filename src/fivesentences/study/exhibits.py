@@ -20,12 +20,14 @@ from fivesentences.config.types import (
     Count,
     Direction,
     EvaluationPhi,
+    Folds,
     Fraction,
     Inference,
     Judge,
     Name,
     PhiName,
     Positive,
+    ReadFolds,
     References,
     Share,
     Statistic,
@@ -34,8 +36,6 @@ from fivesentences.config.types import (
     as_list,
 )
 
-Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
-ReadFolds = Folds | Literal["first of 5"]
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of

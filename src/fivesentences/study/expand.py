@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from fivesentences.config.documents import Selection
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.config.scales import AbsentData, Scale
+from fivesentences.config.scales import AbsentData, OtherMatrix, RowOfMatrix, Scale
 from fivesentences.config.types import INFERENCES, Inference, as_list
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
@@ -27,8 +27,10 @@ from fivesentences.study.exhibits import (
     SubspaceRowSpec,
 )
 from fivesentences.study.runs import (
+    AS_GIVEN,
     SEED_STEP,
     EnsembleRun,
+    GivenRun,
     RunSpec,
     Scored,
     members_of,
@@ -70,6 +72,11 @@ class Row:
     features: str | None = None
     epochs: int | None = None
     folds: int | str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is a matrix of others, which nothing here makes."""
+        return self.loss == AS_GIVEN
 
     @property
     def reading(self) -> str:
@@ -173,6 +180,43 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     return expanded
 
 
+def rows_of(name: str, exhibit: Exhibit, study: Study, scale: Scale) -> list[Row]:
+    """Return the rows of a table or figure, named ``study/name``: those of the study, and matrices of others.
+
+    Raises:
+        InputError: As ``expand_rows``.
+    """
+    given = [
+        _given_row(matrix, row, scale)
+        for matrix in scale.matrices_of_others
+        for row in matrix.rows
+        if row.exhibit in (name, name.partition("/")[2])
+    ]
+    return expand_rows(exhibit.row_specs(), study, scale) + given
+
+
+def _given_row(matrix: OtherMatrix, row: RowOfMatrix, scale: Scale) -> Row:
+    dataset = scale.roles.get(matrix.role)
+    runs = [
+        GivenRun(given=matrix.name, title=matrix.label, dataset=one, features=matrix.features, fraction=row.fraction)
+        for one in ([] if dataset is None else [dataset])
+    ]
+    return Row(
+        role=matrix.role,
+        dataset=dataset,
+        model=matrix.label,
+        loss=AS_GIVEN,
+        spec=LossSpec(),
+        fraction=row.fraction,
+        inference=row.inference,
+        published=row.published,
+        runs=tuple(runs),
+        left_out="role" if dataset is None else None,
+        captions_per_image=row.captions_per_image,
+        folds=row.folds,
+    )
+
+
 def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> list[Contrast]:
     """Multiply out contrasts; those of which the scale leaves out a side stay in, without runs.
 
@@ -196,12 +240,14 @@ class Made:
     Attributes:
         runs: Runs to be trained, members of ensembles among them.
         ensembles: Ensembles.
+        given: Matrices of others.
         subspaces: Runs of category retrieval.
         readings: How each run and ensemble is read: as it is, and what rows ask for besides; see ``reading_of``.
     """
 
     runs: dict[str, RunSpec]
     ensembles: dict[str, EnsembleRun]
+    given: dict[str, GivenRun]
     subspaces: dict[str, SubspaceRun]
     readings: dict[str, list[str]]
 
@@ -216,6 +262,7 @@ def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> M
     return Made(
         runs=_union(member for run in scored for member in members_of(run)),
         ensembles=_union(run for run in scored if isinstance(run, EnsembleRun)),
+        given=_union(run for run in scored if isinstance(run, GivenRun)),
         subspaces=_union(run for row in subspace_rows for run in row.runs),
         readings=_readings_of(rows),
     )

@@ -168,20 +168,53 @@ class EnsembleRun(Strict):
         return self
 
 
-Scored = RunSpec | EnsembleRun
+class GivenRun(Strict):
+    """A similarity that was made elsewhere, which is evaluated as that of a run; nothing is trained."""
+
+    given: Name
+    """Its name in the scale."""
+    title: str
+    dataset: Name
+    features: str | None = None
+    """File name of the features that its model read, without a suffix; null: not known."""
+    fraction: Fraction = 1.0
+    seed: RunSeed = 0
+
+    @property
+    def name(self) -> str:
+        """Folder of its similarity below ``results/training``, and of its metrics."""
+        return f"{self.dataset}/{self.given},matrix_of_others/as_given/fraction={self.fraction:g}/seed={self.seed}"
+
+
+AS_GIVEN = "as given"  # what stands in place of a loss
+Scored = RunSpec | EnsembleRun | GivenRun
 
 
 def members_of(run: Scored) -> list[RunSpec]:
-    """Return the runs to be trained: a run itself, or the members of an ensemble."""
-    return run.members if isinstance(run, EnsembleRun) else [run]
+    """Return the runs to be trained: a run itself, the members of an ensemble, or none of a matrix of others."""
+    match run:
+        case EnsembleRun():
+            return run.members
+        case GivenRun():
+            return []
+    return [run]
+
+
+def features_of(run: Scored) -> list[str]:
+    """Return file names of the features that its models read, without suffixes; none where they are not known."""
+    if isinstance(run, GivenRun):
+        return [run.features] if run.features else []
+    return [member.features.stem for member in members_of(run)]
 
 
 def read_scored(content: dict[str, Any], where: str) -> Scored:
-    """Read a run or an ensemble from its ``model_dump``.
+    """Read a run, an ensemble or a matrix of others from its ``model_dump``.
 
     Raises:
         InputError: If a key or value is wrong.
     """
+    if "given" in content:
+        return check(GivenRun, content, where)
     return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
 
 

@@ -15,7 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.text.names import with_details
 from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
-from fivesentences.study.runs import members_of, method_and_folds
+from fivesentences.study.runs import features_of, method_and_folds
 
 TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style", "phi")
 
@@ -155,7 +155,7 @@ def differing_settings(
     """
     if setting is None:
         return ["dataset"]  # the study does not say, so nothing may be compared
-    read = {member.features.stem for run in row.runs for member in members_of(run)}
+    read = {stem for run in row.runs for stem in features_of(run)}
     images, galleries = setting.images_of(row.role, row.folds), method_and_folds(row.reading)[1]
     sizes = {results.gallery(run.name).images // galleries for run in row.runs}
     differs = {

@@ -14,7 +14,7 @@ from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, PREPARED, capitalised, grouped, listed, note_naming, unique
 from fivesentences.study.exhibits import PublishedSetting
 from fivesentences.study.expand import Row, SubspaceRow, absent_features
-from fivesentences.study.runs import members_of
+from fivesentences.study.runs import GivenRun, features_of, members_of
 from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
@@ -48,6 +48,11 @@ def notes_on_data(
         notes.append(
             f"{study.label_of(model)}: the mean of the similarities of {names}, each trained separately{other_seeds}."
         )
+    for run in unique(run for row in made for run in row.runs if isinstance(run, GivenRun)):
+        of_features = f"features {run.features}" if run.features else "what its model read is not known here"
+        notes.append(
+            f"{run.title}: its similarity is a file that was made elsewhere, evaluated as ours; {of_features}."
+        )
     for owner, some in grouped(made, _owner_of_regions).items():
         if owner:
             notes.append(f"Regions of {listed(unique(study.label_of(str(row.dataset)) for row in some))} are {owner}.")
@@ -62,7 +67,7 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    notes += notes_on_seeds(made, _part_in_words, shown)
+    notes += notes_on_seeds([row for row in made if not row.is_given], _part_in_words, shown)
     return [*notes, f"{capitalised(results.gallery(made[0].runs[0].name).tie_rule)}."]
 
 
@@ -91,7 +96,7 @@ def notes_on_seeds(
 
 def _stems(row: Row) -> list[str]:
     """Return the features that a row's models read, each once, by the names of their files."""
-    return unique(member.features.stem for run in row.runs for member in members_of(run))
+    return unique(stem for run in row.runs for stem in features_of(run))
 
 
 def _owner_of_regions(row: Row) -> str:
@@ -211,7 +216,7 @@ def _on_absent(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
 
 def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     """Count the rows that only the target `complete` makes, by model."""
-    wanted = [row for row in rows if row.left_out in (None, "cell")]
+    wanted = [row for row in rows if row.left_out in (None, "cell") and not row.is_given]
     left_out = [row for row in wanted if row.left_out == "cell"]
     counts = [
         f"{study.label_of(model)}: {len(some)}" for model, some in grouped(left_out, lambda row: row.model).items()
