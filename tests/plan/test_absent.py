@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from fivesentences.config import consents
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check
 from fivesentences.config.scales import Scale
@@ -144,6 +147,21 @@ def test_captions_take_the_whole_dataset_its_roles_its_judge_and_its_settings(pl
     assert record.roles == ["coco"] and record.sentence("MS-COCO") == (
         "All of MS-COCO is left out: data/coco/captions.zip must be put there by a person: ask for coco/captions.zip."
     )
+
+
+def test_a_missing_consent_takes_the_rows_and_is_asked_for_in_the_same_words_every_day(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    path, said = CONFIG / "paper.yaml", []
+    for day in (datetime.date(2026, 1, 2), datetime.date(2026, 3, 4)):
+        monkeypatch.setattr(consents, "datetime", SimpleNamespace(date=SimpleNamespace(today=lambda day=day: day)))
+        named = plan_of(scale_of(read_yaml(path), path), CONFIG).missing_downloads("paper")
+        assert any(day.isoformat() in sentence for sentence in named)
+        plan = plan_of(scale_of(read_yaml(path) | {"absent": "leave_out"}, path), CONFIG)
+        said.append([one.sentence() for one in plan.scale.absent_data])
+        read = {run.features.source for run in plan.runs.values() if run.dataset == "flickr30k"}
+        assert read == {"bottom_up-grid"}  # and none of photographs
+    assert said[0] == said[1] and any("--consent flickr30k" in sentence for sentence in said[0])
 
 
 def test_documents_take_their_role_alone(plan_without) -> None:

@@ -111,6 +111,10 @@ def test_each_dataset_has_the_regions_that_are_there(tmp_path, monkeypatch):
             "grid_features are 'bottom_up-grid' too",
         ),
         ({"released_regions": "sometimes"}, "released_regions"),
+        (
+            {"own_grid_features": None, "released_sample": {"photographs": "p", "regions": "r.tsv"}},
+            "released_sample is given, but own_grid_features are no regions",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(planned, changes, said):
@@ -124,7 +128,11 @@ def test_our_own_regions_are_made_in_parts_of_the_photographs(planned, tmp_path)
     for file in (WEIGHTS, *FETCHED):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
+    sample = {"photographs": "few", "regions": "few.tsv"}
+    Path("few").mkdir()
+    Path("few.tsv").touch()
     content = {"extends": str(CONFIG / "flickr30k.yaml"), "released_regions": "never", "own_grid_features": BLOCK}
+    content |= {"released_sample": sample}
     Path("mine.yaml").write_text(yaml.safe_dump(content))
     with ThreadPoolExecutor(1) as thread:
         jobs = thread.submit(dry_run, tmp_path / "mine.yaml", ()).result()
@@ -133,3 +141,9 @@ def test_our_own_regions_are_made_in_parts_of_the_photographs(planned, tmp_path)
     trained = {job.inputs["features"] for job in jobs if job.rule == "train"}
     assert trained == {f"results/features/flickr30k/{OWN}.npy"}
     assert counts["train"] == len([job for job in plan.jobs if "/complete/" not in job])
+    # Weights are compared on a few photographs before any part is made, which is not made again for their sake.
+    (checked,) = [job.outputs for job in jobs if job.rule == "check_regions"]
+    parts = [job for job in jobs if job.rule == "extract_part"]
+    assert all(job.inputs["checked"] == checked and checked[0] not in job.by_time for job in parts)
+    read = set(planned(released_regions="never", released_sample=sample).files_no_rule_makes("flickr30k"))
+    assert {Path("few"), Path("few.tsv")} <= read

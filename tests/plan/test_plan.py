@@ -203,7 +203,11 @@ def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
     real |= {"list_images", "keep_documents", "unpack"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
-    with_weights = {"detect_regions", "take_similarity"}  # see tests/features, test_matrices_of_others.py
+    with_weights = {
+        "detect_regions",
+        "check_regions",
+        "take_similarity",
+    }  # see tests/features, test_matrices_of_others.py
     fetched = {"fetch_network", "fetch_parser"}
     asked = {*count(jobs_of(BROAD)), *count(jobs_of(BROAD, "latex"))}
     asked |= {*count(jobs_of(MICRO)), *count(jobs_of(MICRO, "semantics"))}

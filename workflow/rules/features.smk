@@ -19,12 +19,44 @@ rule fetch_network:
         "../scripts/fetch_network.py"
 
 
+# Before a cluster spends a night on wrong weights: a few photographs whose released regions are at hand.
+rule check_regions:
+    input:
+        photographs=lambda wildcards: given(SCALE.released_sample.photographs),
+        regions=lambda wildcards: given(SCALE.released_sample.regions),
+        weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
+        fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
+    output:
+        checked="results/features/released_sample/{extracted}.json",
+    log:
+        "logs/features/released_sample/{extracted}.log",
+    benchmark:
+        "logs/benchmarks/features/released_sample/{extracted}.tsv"
+    wildcard_constraints:
+        extracted=one_of(PLAN.features.checked),
+    threads: 2
+    resources:
+        mem_mb=lambda wildcards, attempt: 6000 * attempt,
+        runtime=lambda wildcards, attempt: 30 * attempt,
+        gpu=int(SCALE.training.gpu),
+    params:
+        sample=lambda wildcards: content_of(SCALE.released_sample.photographs, SCALE.released_sample.regions),
+        weights=content_of_weights,
+        spec=settings_of_features,
+        gpu=gpu_of_extraction,
+    message:
+        "Check that {wildcards.extracted} are as released"
+    script:
+        "../scripts/check_regions.py"
+
+
 rule extract_features:
     input:
         corpus=images_of,
         photographs=photographs,
         weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
         fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
+        checked=lambda wildcards: given(PLAN.features.checks_of(wildcards.extracted)),
     output:
         features="results/features/{dataset}/{extracted}.npy",
         images="results/features/{dataset}/{extracted}.images.parquet",

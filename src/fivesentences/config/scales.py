@@ -256,6 +256,15 @@ class JudgeSpec(Strict):
     dataset: Name
 
 
+class ReleasedSample(Strict):
+    """A few photographs and the released features of their regions."""
+
+    photographs: Path
+    """A folder or an archive."""
+    regions: Path
+    """Features with boxes, as `fivesentences features compare` reads them."""
+
+
 class RowOfMatrix(Strict):
     """A row that a matrix of others has in a table of runs, or its line in a figure of semantic recall."""
 
@@ -313,6 +322,8 @@ class Scale(Strict):
     """Whether released regions are read: always, where their folder is there, or never; own_grid_features otherwise."""
     own_grid_features: FeatureSpec | None = None
     """In place of released regions, made of the photographs of a dataset that has none."""
+    released_sample: ReleasedSample | None = None
+    """Compared with regions of our own before the first of them are made; null: nothing is."""
     further_features: dict[Name, FeatureSpec] = Field(default={})
     """For rows that name features, such as resnet152; rows of missing ones are left out."""
     weights: dict[Name, Path] = Field(default={})
@@ -450,6 +461,8 @@ class Scale(Strict):
 
     def _own_regions_fit(self) -> None:
         own = self.own_grid_features
+        if self.released_sample is not None and (own is None or own.layout != "regions"):
+            raise ValueError("released_sample is given, but own_grid_features are no regions; remove one of them")
         if own is None:
             if self.released_regions != "fetch":
                 raise ValueError(

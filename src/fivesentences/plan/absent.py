@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def absent_data(plan: Plan) -> list[AbsentData]:
 
     def look(part: Any, name: str, files: Iterable[Path], of: str | None = None) -> None:
         read = (datasets.archives_of(path) if datasets.makes_folder(path) else [path] for path in files)
-        how = list(dict.fromkeys(absent[path] for path in itertools.chain(*read) if path in absent))
+        how = list(dict.fromkeys(_undated(absent[path]) for path in itertools.chain(*read) if path in absent))
         if how and not scale.lacks(part, name, of):
             found[part, name, of] = AbsentData(part=part, name=name, features=of, how=how)
 
@@ -77,6 +78,11 @@ def absent_data(plan: Plan) -> list[AbsentData]:
         for dataset in datasets.except_for(datasets.precomp):
             look("photographs", dataset, datasets.photographs_of(dataset))
     return list(found.values())
+
+
+def _undated(sentence: str) -> str:
+    """Replace the date in a sentence about a consent: tables would be others every day."""
+    return re.sub(r"\b\d{4}-\d{2}-\d{2}\b", "the day", sentence)
 
 
 def _without(scale: Scale, absent: AbsentData) -> Scale:

@@ -18,7 +18,7 @@ FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
 # Rules that save their state when SLURM announces the time limit.
 RESUMED_RULES = ("train",)
 # Rules that compute on a GPU where the scale's training does.
-GPU_RULES = ("extract_features", "detect_regions", "extract_part", "train")
+GPU_RULES = ("extract_features", "detect_regions", "extract_part", "check_regions", "train")
 SUBMITTED_RULES = {
     *(*GPU_RULES, *RESUMED_RULES),
     *("parse_captions", "parse_training_captions", "score_captions", "score_training_captions", "prepare_cider"),

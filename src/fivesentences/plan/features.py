@@ -76,6 +76,16 @@ class Features:
                 found.append(f"Regions of {dataset}: our own, {own.stem}, of its photographs ({setting}).")
         return found
 
+    @property
+    def checked(self) -> list[str]:
+        """Regions of our own that are compared with released ones before they are made."""
+        own = self.scale.own_grid_features
+        return [] if own is None or self.scale.released_sample is None else [own.source]
+
+    def checks_of(self, extracted: str) -> list[Path]:
+        """Return what says that features are as released, where that is checked."""
+        return [self.places.feature_file("released_sample", f"{extracted}.json")] if extracted in self.checked else []
+
     def extracted_here(self, *, parts: bool, regions: bool | None = None) -> list[str]:
         """Return features to extract from photographs: in several jobs or one, regions or not (None: either)."""
         grid = self.scale.grid_features
