@@ -66,7 +66,7 @@ def test_a_run_ends_before_any_job_where_a_person_must_agree_first_and_a_dry_run
 
 
 def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp_path: Path) -> None:
-    nus_wide = {"loader": "nus_wide", "folder": "data/nus_wide", "divisions": {"printed": {"validation": 9, "test": 9}}}
+    nus_wide = {"loader": "nus_wide", "folder": "mine/nus_wide", "divisions": {"printed": {"validation": 9, "test": 9}}}
     content = {
         "extends": str(PROJECT / "tests/workflow/micro.yaml"),
         "studies": ["five_sentences", "sched_sam"],
@@ -75,7 +75,7 @@ def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp
     }
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
     named = snakemake(tmp_path, "mine.yaml", "-n", code=1)
-    assert "data/nus_wide is not here, and no rule makes it" in named and "--config absent=leave_out" in named
+    assert "mine/nus_wide is not here, and no rule makes it" in named and "--config absent=leave_out" in named
     content["datasets"] = {"mine": {"loader": "folder", "photographs": "images", "captions": "captions.csv"}}
     content |= {"roles": {"coco": "mine"}, "absent": "leave_out"}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
@@ -89,7 +89,7 @@ def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp
     notes = read_json(paper / "five_sentences/table3.json")["notes"]
     assert any("the role of MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
     notes = read_json(paper / "sched_sam/table2.json")["notes"]
-    assert any("data/nus_wide is not here" in note for note in notes), notes
+    assert any("mine/nus_wide is not here" in note for note in notes), notes
     page = (paper / "index.html").read_text()
     assert all(line.removeprefix("absent: ") in page for line in lines)
     assert jobs(snakemake(tmp_path, "mine.yaml", "-n")) == {}
