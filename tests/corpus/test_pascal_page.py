@@ -110,6 +110,13 @@ def test_a_host_that_is_gone_is_not_asked_a_thousand_times(pascal, tmp_path):
     assert len(pascal.requests) < 10
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_a_page_is_read_in_utf_8_or_as_pages_were_written_before(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(page_of({"cat/a.jpg": ["A caf\u00e9 \u2013 with a cat."]}).encode(encoding))
+    assert read_page(path)["cat/a.jpg"]["captions"] == ["A caf\u00e9 \u2013 with a cat."]
+
+
 @pytest.mark.parametrize(
     ("page", "words"),
     [

@@ -1,9 +1,8 @@
 """Small upstream files of the papers' scale, in their original layouts, from drawn scenes: a dress rehearsal.
 
-    uv run python tests/rehearsal/upstream.py FOLDER      # prints the command that runs the whole scale on them
-
-``FOLDER`` gets ``mirror`` (what is downloaded, with its ``SHA256SUMS``) and ``data`` (what a person unpacks): 1 GB in
-all, a minute. ``config/rehearsal.yaml`` says how the scale is smaller than ``config/paper.yaml``.
+A folder gets ``mirror`` (what is downloaded, with its ``SHA256SUMS``) and ``data`` (folders that are unpacked): 1 GB in
+all, a minute. ``wire.py`` offers them as their hosts do, and runs the scale. ``config/rehearsal.yaml`` says how that is
+smaller than ``config/paper.yaml``.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import io
 import json
 import math
 import re
-import sys
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -394,7 +392,7 @@ def write_weights(path: Path, network: str, seed: int) -> None:
 
 # --- all of them ------------------------------------------------------------------------------------------------------
 
-MIRROR, BY_HAND = "mirror", "data"
+MIRROR, UNPACKED = "mirror", "data"
 WEIGHTS = {"vgg19": "vgg19.tv_in1k", "resnet152": "resnet152.tv_in1k"}  # names of the catalogue
 SUMS = "SHA256SUMS"
 
@@ -423,11 +421,11 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
 
     Args:
         folder: Gets ``mirror``, with the files of ``config/datasets.yaml`` and their ``SHA256SUMS``, and ``data``, with
-            the folders that a person unpacks: ``f30k_precomp``, ``coco_precomp`` and ``nus_wide``.
+            folders as they are once unpacked: ``f30k_precomp``, ``coco_precomp`` and ``nus_wide``.
         sizes: How many of each.
         seed: Of the scenes and the weights.
     """
-    sizes, mirror, by_hand = sizes or Sizes(), Path(folder) / MIRROR, Path(folder) / BY_HAND
+    sizes, mirror, unpacked = sizes or Sizes(), Path(folder) / MIRROR, Path(folder) / UNPACKED
     for name in ("flickr30k", "coco", "cxc", "weights"):
         (mirror / name).mkdir(parents=True, exist_ok=True)
     for number, (network, weights) in enumerate(WEIGHTS.items()):
@@ -445,16 +443,8 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
     write_vocabulary(mirror / "coco" / "coco_precomp_vocab.json", coco)
     write_wikipedia(mirror / "wikipedia", *sizes.wikipedia, seed=seed + 2)
     write_pascal_sentences(mirror / "pascal_sentences", sizes.pascal, seed=seed + 3)
-    write_precomp(by_hand / "f30k_precomp", flickr30k)
-    write_precomp(by_hand / "coco_precomp", coco, dev=sizes.coco["val"] // 2, test=sizes.coco["test"] // 5)
-    write_nus_wide(by_hand / "nus_wide", sizes.nus_wide, seed=seed + 4)
+    write_precomp(unpacked / "f30k_precomp", flickr30k)
+    write_precomp(unpacked / "coco_precomp", coco, dev=sizes.coco["val"] // 2, test=sizes.coco["test"] // 5)
+    write_nus_wide(unpacked / "nus_wide", sizes.nus_wide, seed=seed + 4)
     files = sorted(path for path in mirror.rglob("*") if path.is_file() and path.name != SUMS)
     write_lines(mirror / SUMS, [f"{sha256_of(path)}  {path.relative_to(mirror).as_posix()}" for path in files])
-
-
-if __name__ == "__main__":
-    out = Path(sys.argv[1])
-    write_upstream(out)
-    scale = Path(__file__).parents[2] / "config" / "rehearsal.yaml"
-    print("Next, the workflow; SPICE's parser, which it fetches, takes 385 MB unless this user's cache has it:")
-    print(f"FIVESENTENCES_MIRROR={(out / MIRROR).resolve()} snakemake --directory {out} --configfile {scale}")

@@ -55,8 +55,12 @@ def read_page(page: Path) -> dict[str, dict[str, object]]:
         InputError: If the page has no such table, names a photograph elsewhere or twice, or one has no sentences or
             more than ten: then the table is not the one that this reads.
     """
-    table = _Table()
-    table.feed(read_bytes(page, LARGEST_PAGE).decode("utf-8", "replace"))
+    table, content = _Table(), read_bytes(page, LARGEST_PAGE)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:  # a page of 2010 need not be in UTF-8
+        text = content.decode("cp1252", "replace")
+    table.feed(text)
     table.close()
     if not table.rows:
         raise InputError("it has no table of photographs (<img src=category/name.jpg>)", where=page, cure=_CURE)
