@@ -100,7 +100,10 @@ class InputErrors(InputError):
 
     def __init__(self, errors: Sequence[InputError]):
         super().__init__("")
-        self.args = ("\n".join(map(str, errors)),)
+        self.errors: list[InputError] = [
+            one for error in errors for one in (error.errors if isinstance(error, InputErrors) else [error])
+        ]
+        self.args = ("\n".join(map(str, self.errors)),)
 
 
 class Stopped(SystemExit):

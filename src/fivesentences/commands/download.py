@@ -94,7 +94,9 @@ def download(
             print(fetch(entry, dataset, file, downloads.data, mirror))
             record_pointer(entry, entry.files[file], downloads.data)
         except InputError as error:
-            failed.append(InputError(f"{entry.files[file].path}: {error}") if len(files or entry.files) > 1 else error)
+            told = error.errors if isinstance(error, InputErrors) else [error]
+            several = len(files or entry.files) > 1
+            failed += [InputError(f"{entry.files[file].path}: {one}") if several else one for one in told]
     if failed:
         raise failed[0] if len(failed) == 1 else InputErrors(failed)
 
