@@ -72,21 +72,21 @@ def test_download_fetches_all_it_can_and_ends_with_a_list_of_what_failed(run, fo
         "c": f"{host.url}/c.txt",
         "d": "http://127.0.0.1:9/d",
     }
-    others = {"d": ["http://127.0.0.1:9/other"]}
+    other = f"more_urls: ['http://127.0.0.1:9/other'], sha256: {'a' * 64}"
     about = "version: v, licence: l, sha256: null, size: null"
-    files = "".join(
-        f"      {name}: {{path: d/{name}.txt, url: '{url}', more_urls: {others.get(name, [])}, {about}}}\n"
-        for name, url in urls.items()
+    files = "".join(f"      {name}: {{path: d/{name}.txt, url: '{url}', {about}}}\n" for name, url in urls.items())
+    files = files.replace(
+        "127.0.0.1:9/d', version: v, licence: l, sha256: null", f"127.0.0.1:9/d', version: v, licence: l, {other}"
     )
     consent = "consent: {name: n, terms: 'https://d.org'}"
     files += f"      e: {{path: d/e.txt, url: '{host.url}/a.txt', {consent}, {about}}}\n"
     Path("list.yaml").write_text(f"datasets:\n  d:\n    title: D\n    files:\n{files}")
     said = run("download", "d", "--catalogue", "list.yaml")
     assert said.code == 1 and sorted(path.name for path in Path("data/d").glob("*.txt")) == ["a.txt", "c.txt"]
-    first, second, other, third = str(said.err).strip().splitlines()[-4:]
+    first, second, further, third = str(said.err).strip().splitlines()[-4:]
     assert "d/b.txt: " in first and "404" in first and "put the file in place by hand" in first
     assert "d/d.txt: http://127.0.0.1:9/d: the host refuses" in second and "run again once it answers" in second
-    assert "d/d.txt: http://127.0.0.1:9/other: the host refuses" in other
+    assert "d/d.txt: http://127.0.0.1:9/other: the host refuses" in further
     assert "d/e.txt: " in third and "the owners ask for your consent: read https://d.org" in third
 
 
