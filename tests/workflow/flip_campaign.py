@@ -312,6 +312,7 @@ def main() -> None:
         if not arguments.other:
             scale = arguments.scale.read_text(encoding="utf-8").replace("seed: 7", "seed: 8")
             other.scale.write_text(scale, encoding="utf-8")
+            Path(temporary, "studies").symlink_to(arguments.scale.resolve().parent / "studies")
             other.finish(*TARGETS)
         rows = try_all(calm, other.folder, arguments)
     counts = written(rows, arguments.out)
