@@ -137,6 +137,27 @@ def test_a_reader_that_misses_a_file_finds_the_new_one(killed_among_renames):
     assert (folder / "a").read_text() == "new"
 
 
+def test_files_of_one_result_in_two_folders_stay_one_result(tmp_path):
+    (tmp_path / "e").mkdir()
+    for name in ("a", "e/b"):
+        (tmp_path / name).write_text("old")
+    with Program(KILLED.replace('"abc"', '("a", "e/b")'), tmp_path) as program:
+        assert program.end().status == -signal.SIGKILL
+    with replacing(tmp_path / "c") as temporary:  # whoever writes into one of the folders
+        temporary.write_text("other")
+    assert [(tmp_path / name).read_text() for name in ("a", "e/b")] == ["new", "new"]
+    finish_renames(tmp_path / "e")
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+    assert found == {"a", "c", "e", "e/b"}
+
+
+def test_where_a_finished_file_is_gone_the_old_result_stays(killed_among_renames):
+    folder, _ = killed_among_renames
+    next(folder.glob(".b.*")).unlink()  # such as a program that tidies up
+    finish_renames(folder)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys("abcd", "old")
+
+
 def test_what_was_written_since_is_not_replaced_by_what_a_killed_process_had_made(killed_among_renames):
     folder, _ = killed_among_renames
     with replacing(folder / "b") as temporary:  # by another machine, which cannot know that the process has ended

@@ -145,13 +145,13 @@ def _rename(files: Sequence[tuple[Path | None, Path]]) -> None:
     for _, target in files:
         if target.is_dir():  # before anything is removed
             raise IsADirectoryError(errno.EISDIR, "", str(target))
-    renames = _announce(files) if len(files) > 1 else None
+    renames = _announce(files) if len(files) > 1 else []
     try:
         _replace_all(files)
     finally:
-        if renames is not None:
+        for one in renames:
             with contextlib.suppress(OSError):
-                renames.unlink()
+                one.unlink()
 
 
 def _replace_all(files: Sequence[tuple[Path | None, Path]]) -> None:
@@ -167,27 +167,36 @@ def _replace_all(files: Sequence[tuple[Path | None, Path]]) -> None:
         finished.replace(target)
 
 
-def _announce(files: Sequence[tuple[Path | None, Path]]) -> Path:
-    """Write the list of what will be renamed; half of it is no JSON, and holds for nothing."""
-    lines = [[temporary and str(temporary.absolute()), str(path.absolute()), _state(path)] for temporary, path in files]
-    renames = _beside(files[-1][1].with_name(f"renames{_RENAMES}"))
-    with replacing(renames) as temporary:
-        temporary.write_text(json.dumps(lines), encoding="utf-8")
-    return renames
+def _announce(files: Sequence[tuple[Path | None, Path]]) -> list[Path]:
+    """Write the list of what will be renamed, in each folder; half of it is no JSON, and holds for nothing."""
+    lines = [
+        [temporary and str(temporary.absolute()), str(path.absolute()), _state(path), temporary and _state(temporary)]
+        for temporary, path in files
+    ]
+    written = []
+    for folder in dict.fromkeys(path.parent for _, path in files):
+        if folder.is_dir():  # not of a file that goes, and of which nothing is there
+            written.append(_beside(folder / f"renames{_RENAMES}"))
+            with replacing(written[-1]) as temporary:
+                temporary.write_text(json.dumps(lines), encoding="utf-8")
+    return written
 
 
 def _carry_out(renames: Path) -> None:
-    """Do what is left of a list of renames of an ended process, unless somebody has written one of the files since."""
+    """Do what is left of a list of renames of an ended process, unless somebody has touched one of the files since."""
     if renames.is_symlink() or (hasattr(os, "getuid") and renames.stat().st_uid != os.getuid()):
         return  # whoever may write into the folder could name any file of ours
-    lines = [
-        (temporary and Path(temporary), Path(path), state)
-        for temporary, path, state in json.loads(renames.read_text(encoding="utf-8"))
-    ]
+    left = list[tuple[Path | None, Path]]()
+    for temporary, target, before, after in json.loads(renames.read_text(encoding="utf-8")):
+        finished, path = temporary and Path(temporary), Path(target)
+        if finished is None or finished.exists():
+            left.append((finished, path))
+            if _state(path) not in (None, before):
+                return
+        elif _state(path) != after:
+            return
     ours = renames.replace(_beside(renames.with_name(f"renames{_RENAMES}")))  # of two processes one succeeds
-    left = [line for line in lines if line[0] is None or line[0].exists()]
-    if all(_state(path) in (None, state) for _, path, state in left):
-        _replace_all([(temporary, path) for temporary, path, _ in left])
+    _replace_all(left)
     ours.unlink()
 
 
