@@ -48,7 +48,8 @@ def test_the_syntax_is_written_alike_by_each_version_of_python():
 def identities(package: Path, recorded: Any) -> Any:
     done = subprocess.run(
         [sys.executable, "-c", ASK, json.dumps(recorded)],
-        env=os.environ | {"PYTHONPATH": str(package.parent)},
+        # Python takes bytecode for that of a file of the same size and second: an edit within it would be missed.
+        env=os.environ | {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
     )
