@@ -270,15 +270,12 @@ def remove_leftovers(folder: Path | str) -> list[Path]:
     return _remove_left(list(Path(folder).rglob(".*.partial*")))
 
 
-@cache
-def _clear(folder: Path) -> None:
-    """Delete what ended processes have left in a folder, once per process: some folders have many files."""
-    finish_renames(folder)
-
-
 def finish_renames(folder: Path) -> None:
     """Give files their names whose process was killed in between, and delete what ended processes have left."""
     _remove_left(list(folder.glob(".*.partial*")))
+
+
+_clear = cache(finish_renames)  # once per process: some folders have many files
 
 
 def _remove_left(paths: Iterable[Path]) -> list[Path]:
@@ -689,15 +686,15 @@ def check_zip(path: Path) -> None:
                 raise zipfile.BadZipFile(f"its part {damaged} is damaged")
 
 
-def write_record(folder: Path, names: Collection[str], **about: dict[str, str]) -> None:
+def write_record(folder: Path, files: Mapping[str, Path], **about: dict[str, str]) -> None:
     """Write the ``finished.json`` that ``check_record`` reads.
 
     Args:
         folder: The folder.
-        names: Outputs in it.
+        files: Files with the content of its outputs, by their names: these, or what will be renamed to them.
         about: What they were ``made_from``, and the SHA-256 of ``outputs``, if known.
     """
-    checksums = {name: checksum_of(folder / name) for name in names}
+    checksums = {name: checksum_of(path) for name, path in files.items()}
     write_json(folder / RECORD, {"made_from": {}, "outputs": {}, **about, "checksums": checksums})
 
 

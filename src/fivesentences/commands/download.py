@@ -119,7 +119,7 @@ def _agree(name: str, catalogue: Catalogue, path: Path, data: Path) -> None:
     files = [about for entry in catalogue.datasets.values() for about in entry.files.values()]
     known = {about.consent.name: about.consent for about in files if about.consent is not None}
     _check_name(path, f"no file needs a consent '{name}'", name, known)
-    consent, needing = known[name], [file.path for file in files if file.consent and file.consent.name == name]
+    consent, needing = known[name], catalogue.needing(known[name])
     if is_agreed(consent, data):
         print(f"{data / CONSENTS}: you have agreed to {consent.terms}.")
         return

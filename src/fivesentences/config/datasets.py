@@ -176,3 +176,8 @@ class Catalogue(Strict):
     """``config/datasets.yaml``."""
 
     datasets: dict[Name, CatalogueEntry]
+
+    def needing(self, consent: Consent) -> list[str]:
+        """Return the paths of the files that need a consent."""
+        files = (file for entry in self.datasets.values() for file in entry.files.values())
+        return [file.path for file in files if file.consent == consent]

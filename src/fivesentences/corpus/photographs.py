@@ -11,6 +11,7 @@ import zipfile
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -66,6 +67,18 @@ class Photographs:
 
     def __contains__(self, filename: str) -> bool:
         return len(self._matches(filename)) == 1
+
+    def of_image(self, image_id: str) -> str | None:
+        """Return the filename of an image's photograph: the id, or its only one whose name without suffix is the id."""
+        named = [image_id] if image_id in self else self._by_stem.get(image_id, [])
+        return named[0] if len(named) == 1 else None
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.names():
+            found.setdefault(PurePosixPath(name).stem, []).append(name)
+        return found
 
     def names(self) -> list[str]:
         """Return the paths of all photographs inside, in archive order; those of a folder are sorted."""

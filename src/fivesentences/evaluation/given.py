@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from fivesentences.arrays import new_npy
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.features.precomp import SHARED_WORDS
+from fivesentences.features.precomp import share_words
 from fivesentences.semantics.caption_file import read_captions
-from fivesentences.storage import RECORD, checksum_of, replacing, together, write_json
+from fivesentences.storage import replacing, together, write_record
 
 ROWS = 256  # that are in memory at a time
 
@@ -63,9 +62,7 @@ def take_similarity(
                 cure="name the captions in its order (captions: FILE), or write it again",
             )
         taken.flush()
-        write_json(
-            out.parent / RECORD, {"made_from": {}, "outputs": {}, "checksums": {out.name: checksum_of(temporary)}}
-        )
+        write_record(out.parent, {out.name: temporary})
 
 
 def _check_shape(matrix: NDArray[Any], gallery: Corpus, where: Path, transposed: bool) -> None:
@@ -106,8 +103,7 @@ def _check_captions(theirs: Sequence[str], ours: Sequence[str], where: Path, cor
             cure="give one per column of the matrix",
         )
     for number, (one, other) in enumerate(zip(theirs, ours, strict=True)):
-        here, there = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
-        if len(here & there) < SHARED_WORDS * max(len(here), len(there)):
+        if not share_words(one, other):
             raise InputError(
                 f"caption {number} (from 0) is '{one[:60]}', but that of {corpus} is '{other[:60]}'",
                 where=where,

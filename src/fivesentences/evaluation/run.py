@@ -24,7 +24,7 @@ from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import RECORD, checksum_of, replacing, together, write_json
+from fivesentences.storage import replacing, together, write_json, write_record
 from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
@@ -269,5 +269,4 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
         for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
             mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
         mean.flush()
-        checksums = {out.name: checksum_of(temporary)}  # which readers compare
-        write_json(out.parent / RECORD, {"made_from": {}, "outputs": {}, "checksums": checksums})
+        write_record(out.parent, {out.name: temporary})

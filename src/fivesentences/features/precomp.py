@@ -32,7 +32,7 @@ from fivesentences.features.files import check_kind, open_array, open_hdf5, writ
 from fivesentences.storage import replacing, sha256_of, together, write_json
 
 FORMAT = 1
-SHARED_WORDS = 0.5  # of an image's captions in a folder and in Karpathy's file; releases clean texts in their own ways
+SHARED_WORDS = 0.5  # of the captions of an image, in a folder and in Karpathy's file
 Kind = Literal["npy", "folder", "hdf5"]
 Positive = Annotated[int, Field(strict=True, gt=0)]
 
@@ -188,8 +188,7 @@ def _names_in(corpus: Corpus, own: Corpus, folder: Path) -> dict[str, str]:
         )
     theirs = corpus.table.groupby(corpus.table["image_id"].astype(str), sort=False)["caption"].agg(" ".join)
     for image, captions in own.table.groupby("image_id", sort=False)["caption"].agg(" ".join).items():
-        here, there = _words(captions), _words(theirs[named[str(image)]])
-        if len(here & there) < SHARED_WORDS * max(len(here), len(there)):
+        if not share_words(captions, theirs[named[str(image)]]):
             raise InputError(
                 f"{folder}: the captions of image '{image}' are not those of '{named[str(image)]}' in '{corpus.name}'; "
                 "the folder and the captions are not of the same images: fetch both again."
@@ -197,8 +196,10 @@ def _names_in(corpus: Corpus, own: Corpus, folder: Path) -> dict[str, str]:
     return named
 
 
-def _words(captions: str) -> set[str]:
-    return set(re.findall(r"\w+", captions.lower()))
+def share_words(one: str, other: str) -> bool:
+    """Tell whether two texts are the same captions, as far as releases that clean them in their own ways show it."""
+    here, there = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
+    return len(here & there) >= SHARED_WORDS * max(len(here), len(there))
 
 
 def read_precomp(path: Path) -> PrecompRows:

@@ -51,13 +51,10 @@ def check_sample(
 
 def _images(theirs: FeatureSource, photographs: Photographs) -> pd.DataFrame:
     """Return ``image_id`` and ``filename`` of the images that have both a photograph and released regions."""
-    by_stem: dict[str, list[str]] = {}
-    for name in photographs.names():
-        by_stem.setdefault(PurePosixPath(name).stem, []).append(name)
     found = []
     for image_id in theirs.outline.ids:
-        named = [image_id] if image_id in photographs else by_stem.get(PurePosixPath(image_id).stem, [])
-        found += [(image_id, named[0])] if len(named) == 1 else []
+        named = photographs.of_image(image_id) or photographs.of_image(PurePosixPath(image_id).stem)
+        found += [(image_id, named)] if named else []
     if not found:
         raise InputError(
             f"no photograph is of an image of {theirs.path}, such as '{theirs.outline.ids[0]}'",

@@ -194,8 +194,7 @@ class Datasets:
         if about.made_of or at_hand(file, self.download_folders):
             return None
         if about.consent is not None and not is_agreed(about.consent, self.places.data):
-            needing = [one for one in self.downloads if self._about(one).consent == about.consent]
-            return request(about.consent, needing, self.places.data)
+            return request(about.consent, self.catalogue.needing(about.consent), self.places.data)
         if file.endswith(".rar") and not programs_for_rar():
             return f"{self.places.data / file} can be unpacked by no program here ({', '.join(PROGRAMS)}); {INSTALL}."
         if about.url:

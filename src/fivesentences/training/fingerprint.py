@@ -108,7 +108,7 @@ def finish(folder: Path, made_from: dict[str, str], names: Collection[str]) -> d
     Removing the record makes the next job train the run again.
     """
     outputs = {name: sha256_of(folder / name) for name in names}
-    write_record(folder, names, made_from=made_from, outputs=outputs)
+    write_record(folder, {name: folder / name for name in names}, made_from=made_from, outputs=outputs)
     return outputs
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,15 +39,11 @@ def filenames_of(photographs: Photographs, records: Sequence[ImageFeatures]) -> 
     Raises:
         InputError: If one is not there, or several might be meant.
     """
-    by_stem: dict[str, list[str]] = {}
-    for name in photographs.names():
-        by_stem.setdefault(PurePosixPath(name).stem, []).append(name)
     found = []
     for name in (record.filename or record.image_id for record in records):
-        named = [name] if name in photographs else by_stem.get(name, [])
-        if len(named) != 1:
+        if (named := photographs.of_image(name)) is None:
             raise InputError(photographs.problem(name), where=" and ".join(map(str, photographs.paths)))
-        found += named
+        found.append(named)
     return found
 
 
