@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.losses import InfoNCE, SemanticAdaptiveMargin, SoftRankLoss, SparingTriplet, TripletLoss
+from fivesentences.losses import (
+    InfoNCE,
+    PositiveAwareTriplet,
+    RelevanceMargin,
+    SemanticAdaptiveMargin,
+    SoftLabels,
+    SoftRankLoss,
+    SparingTriplet,
+    TripletLoss,
+)
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.losses.soft_ranks import soft_ranks
 from fivesentences.metrics import asp
@@ -28,6 +37,10 @@ LOSSES = {
     },
     **{f"soft rank {variant}": SoftRankLoss(temperature=0.1, weight=25.0, variant=variant) for variant in VARIANTS},
     "sparing": SparingTriplet(threshold=0.5),
+    "positive-aware share": PositiveAwareTriplet(share=0.5),
+    "positive-aware below": PositiveAwareTriplet(below=0.5, references="own_left_out"),
+    "relevance margin": RelevanceMargin(scale=0.5),
+    "soft labels": SoftLabels(temperature=0.1, phi_temperature=0.5),
     **{
         f"InfoNCE {word}": InfoNCE(temperature=0.07, learn_temperature=learned)
         for word, learned in (("fixed", False), ("learned", True))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from fivesentences.config.types import Count, DevSelection, Fraction, Strict, TrainingPrecision
+from fivesentences.config.types import Count, DevSelection, Fraction, Noise, Strict, TrainingPrecision
 
 Epochs = Count
 
@@ -27,6 +27,9 @@ class Hyperparameters(Strict):
     """Largest norm of the gradient."""
     min_word_count: Count = 4
     """Words seen less often in training captions are `<unk>`."""
+    noise: Noise = 0.0
+    """Share of the training captions that are permuted among the images, by seed: wrong pairs, as the literature on
+    noisy correspondence makes them. dev and test stay clean."""
     words: Literal["spaced", "characters"] = "spaced"
     """How captions are cut: at spaces and punctuation, or every letter is a word, with its marks, for languages that
     are written without spaces, such as Chinese, Japanese and Thai."""
@@ -51,7 +54,7 @@ class Hyperparameters(Strict):
     @model_serializer(mode="wrap")
     def _without_usual_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out some settings where they are as usual, as settings were recorded before these were there."""
-        usual = {"words": "spaced", "vocabulary": None, "precision": "float32"}
+        usual = {"noise": 0.0, "words": "spaced", "vocabulary": None, "precision": "float32"}
         return {key: value for key, value in serialise(self).items() if key not in usual or value != usual[key]}
 
 

@@ -58,6 +58,7 @@ Md5 = Annotated[str, Field(pattern=_MD5)]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
+Noise = Annotated[float, Field(ge=0, lt=1)]
 _PHI = r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?(-(whitespace|reattached|characters|ptb|centroid|max|mean))?"
 # Of a model of captions, in `embedding:<model>`.
 PhiModel = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]

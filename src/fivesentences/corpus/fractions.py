@@ -1,4 +1,4 @@
-"""Less training data: the first captions as in the released code, or fewer captions per image."""
+"""Less training data, or worse: the first captions as in the released code, fewer captions per image, wrong pairs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
+
+NOISE = 0x6E6F697365  # keeps the generator of wrong pairs apart from others with a run's seed
 
 
 def take_fraction(corpus: Corpus, fraction: float) -> Corpus:
@@ -53,10 +55,41 @@ def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
     return Corpus(corpus.name, corpus.table[place < captions_per_image])
 
 
-def training_part(corpus: Corpus, fraction: float, captions_per_image: int | None = None) -> Corpus:
-    """Return what a run trains on: a fraction of the training split, and some captions of each of its images.
+def permute_captions(corpus: Corpus, noise: float, seed: int) -> Corpus:
+    """Return a corpus in which a share of the captions is permuted among their places: noisy correspondence.
+
+    As NCR (Huang et al., NeurIPS 2021) and its successors make wrong pairs: ``int(captions * noise)`` captions, drawn
+    by the seed, are shuffled among themselves, so that the number of captions of each image stays. A few land on
+    their own image again. A caption keeps its ``caption_id`` wherever it goes.
+
+    Args:
+        corpus: Training captions of a run.
+        noise: The share, in [0, 1).
+        seed: Seed of the run.
 
     Raises:
-        InputError: As raised by ``take_fraction`` and ``take_captions``.
+        InputError: If the share is not in [0, 1).
     """
-    return take_captions(take_fraction(corpus, fraction), captions_per_image)
+    if not 0 <= noise < 1:
+        raise InputError(f"noise is {noise!r}; a share of wrong pairs lies in [0, 1).")
+    count = int(corpus.n_captions * noise)
+    if count < 2:
+        return corpus
+    generator = np.random.default_rng([seed, NOISE])
+    places = generator.choice(corpus.n_captions, size=count, replace=False)
+    moved = corpus.table[["caption_id", "caption"]].to_numpy(copy=True)
+    moved[places] = moved[generator.permutation(places)]
+    table = corpus.table.copy()
+    table[["caption_id", "caption"]] = moved
+    return Corpus(corpus.name, table)
+
+
+def training_part(
+    corpus: Corpus, fraction: float, captions_per_image: int | None = None, noise: float = 0.0, seed: int = 0
+) -> Corpus:
+    """Return what a run trains on: a fraction of the training split, some captions of each image, and wrong pairs.
+
+    Raises:
+        InputError: As raised by ``take_fraction``, ``take_captions`` and ``permute_captions``.
+    """
+    return permute_captions(take_captions(take_fraction(corpus, fraction), captions_per_image), noise, seed)

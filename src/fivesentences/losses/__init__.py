@@ -11,10 +11,14 @@ first computed, not before.
 from typing import TYPE_CHECKING
 
 from fivesentences.lazy import lazily
+from fivesentences.losses.false_negative_weights import FalseNegativeWeights
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import Loss
+from fivesentences.losses.positive_aware import PositiveAwareTriplet
+from fivesentences.losses.relevance_margin import RelevanceMargin
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
+from fivesentences.losses.soft_labels import SoftLabels
 from fivesentences.losses.soft_rank import SoftRankLoss
 from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.spec import LossSpec
@@ -24,12 +28,16 @@ if TYPE_CHECKING:
     from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin
 
 __all__ = [
+    "FalseNegativeWeights",
     "InfoNCE",
     "Loss",
     "LossSpec",
+    "PositiveAwareTriplet",
+    "RelevanceMargin",
     "ScheduledAdaptiveMargin",
     "ScheduledMarginSpec",
     "SemanticAdaptiveMargin",
+    "SoftLabels",
     "SoftRankLoss",
     "SparingTriplet",
     "TripletLoss",

@@ -8,9 +8,13 @@ from typing import Self, get_args
 from pydantic import model_validator
 
 from fivesentences.config.types import Strict
+from fivesentences.losses.false_negative_weights import FalseNegativeWeights
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import MARGIN, Loss, Margin
+from fivesentences.losses.positive_aware import PositiveAwareTriplet
+from fivesentences.losses.relevance_margin import RelevanceMargin
 from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
+from fivesentences.losses.soft_labels import SoftLabels
 from fivesentences.losses.soft_rank import SoftRankLoss
 from fivesentences.losses.sparing_triplet import SparingTriplet
 from fivesentences.losses.triplet import TripletLoss, TripletNegatives
@@ -30,7 +34,15 @@ class LossSpec(Strict):
     info_nce: InfoNCE | None = None
     """InfoNCE, the loss of CLIP."""
     sparing: SparingTriplet | None = None
-    """Triplet loss that spares likely false negatives."""
+    """Triplet loss that masks likely false negatives by a threshold."""
+    positive_aware: PositiveAwareTriplet | None = None
+    """Triplet loss that masks what fits nearly as well as the positive, as GIST and NV-Retriever do."""
+    fne: FalseNegativeWeights | None = None
+    """Triplet loss with negatives drawn by FNE's weights."""
+    relevance_margin: RelevanceMargin | None = None
+    """Triplet loss with the relevance that the negative lacks as its margin."""
+    soft_labels: SoftLabels | None = None
+    """KL divergence to a softmax of phi."""
 
     @classmethod
     def optional_terms(cls) -> dict[str, type[Loss]]:

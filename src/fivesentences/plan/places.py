@@ -96,7 +96,8 @@ class Places:
         CIDEr is prepared from the run's own captions, SPICE has a matrix of them, and a phi of vectors their vectors.
         Others are computed when they are needed.
         """
-        names = [name for name in spec.loss.phis if parse_name(name)[0] == "cider"]
+        # Wrong pairs give each image other references, by seed: they are not prepared for all runs at once.
+        names = [name for name in spec.loss.phis if parse_name(name)[0] == "cider" and not spec.training.noise]
         prepared = {name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz") for name in names}
         files = prepared | self.phi_matrices(spec.dataset, spec.loss, captions_of(spec))
         return {name: files[name] for name in spec.loss.phis if name in files}

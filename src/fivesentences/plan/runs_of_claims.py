@@ -134,6 +134,7 @@ def candidates_of(runs: Iterable[RunSpec], scale: Scale) -> list[Candidate]:
             "model": run.model.name,
             "fraction": run.fraction,
             "captions_per_image": "all" if run.captions_per_image is None else run.captions_per_image,
+            "noise": run.training.noise,
             "epochs": run.training.epochs,
         }
         found.append(Candidate(run, _without_loss(run).name, about))
@@ -263,6 +264,8 @@ def _in_common(than: Than, run: RunSpec) -> str:
             apart |= {"dataset": "any"}
         case "features":
             apart |= {"features_named": False}
+        case "noise":
+            apart |= {"training": run.training.model_copy(update={"noise": 0.0})}
         case "fraction" | "captions_per_image":
             apart |= {"fraction": 1.0, "captions_per_image": None}
     rest = _without_loss(run, **apart)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Direction, Fraction, Inference, Name, PhiName, Strict, as_list
+from fivesentences.config.types import Count, Direction, Fraction, Inference, Name, Noise, PhiName, Strict, as_list
 from fivesentences.study.exhibits import ColumnSpec
 
 Expect = Literal["more", "less", "same", "not_less"]
@@ -57,6 +57,7 @@ class Than(Strict):
 
     fraction: Fraction | None = None
     captions_per_image: Captions | None = None
+    noise: Noise | None = None
     epochs: Count | None = None
     role: Name | None = None
     model: Name | None = None
@@ -88,6 +89,8 @@ class OfRuns(Test):
     fraction: Fraction | list[Fraction] | None = None
     """null: every one."""
     captions_per_image: Captions | list[Captions] | None = "all"
+    noise: Noise | list[Noise] | None = 0.0
+    """Share of wrong training pairs; null: every one."""
     epochs: Count | list[Count] | None = None
     measure: ColumnSpec
     inference: Inference = "naive"

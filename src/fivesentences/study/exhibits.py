@@ -25,6 +25,7 @@ from fivesentences.config.types import (
     Inference,
     Judge,
     Name,
+    Noise,
     PhiName,
     Positive,
     ReadFolds,
@@ -91,6 +92,8 @@ class SettingSpec(Strict):
     fraction: Fraction | list[Fraction] = 1.0
     captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = None
     """Only the first so many captions of each training image; null: all."""
+    noise: Noise | list[Noise | None] | None = None
+    """Share of the training captions that are permuted among the images; null: as the scale says."""
     epochs: Count | list[Count] | None = None
     """Of training; null: as the scale says."""
 
@@ -102,7 +105,7 @@ AXES = (*SETTINGS, "loss", "inference", "folds")
 class RowSpec(SettingSpec, PublishedRow):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, loss, inference, folds.
+    The order of the keys is features, model, fraction, captions_per_image, noise, epochs, loss, inference, folds.
     """
 
     loss: Name | list[Name]
@@ -120,14 +123,15 @@ class OtherSide(Strict):
     model: Name | None = None
     fraction: Fraction | None = None
     captions_per_image: CaptionsPerImage | None = None
+    noise: Noise | None = None
     epochs: Count | None = None
 
 
 class ContrastSpec(SettingSpec):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, epochs, a. What they say holds for both
-    sides, except where ``against`` says otherwise of the second.
+    The order of the keys is features, model, fraction, captions_per_image, noise, epochs, a. What they say holds for
+    both sides, except where ``against`` says otherwise of the second.
     """
 
     a: Name | list[Name]
@@ -664,16 +668,17 @@ class RunsFigure(FigureSpec):
     rows: list[RowSpec] = Field(min_length=1)
 
 
-Over = Literal["epochs", "fraction"]
+Over = Literal["epochs", "fraction", "noise"]
 # What makes a line; over fractions, epochs go along with the fraction.
 OF_LINE: dict[Over, tuple[str, ...]] = {
     "epochs": tuple(axis for axis in AXES if axis != "epochs"),
     "fraction": tuple(axis for axis in AXES if axis not in ("epochs", "fraction")),
+    "noise": tuple(axis for axis in AXES if axis != "noise"),
 }
 
 
 class CurvesFigure(RunsFigure):
-    """Metrics over epochs or fractions, one line per loss: means over seeds with their 95% t intervals.
+    """Metrics over epochs, fractions or noise, one line per loss: means over seeds with their 95% t intervals.
 
     Each model has its panels. With ``relative_to``, a second panel shows the difference to that loss, paired by seed:
     lines that cross zero cross that loss.
@@ -694,6 +699,8 @@ class CurvesFigure(RunsFigure):
         for row in self.rows:
             if self.over == "epochs" and row.epochs is None:
                 raise ValueError("over is epochs, but a row leaves its epochs to the scale; name them in the row")
+            if self.over == "noise" and None in as_list(row.noise):
+                raise ValueError("over is noise, but a row leaves it to the scale; name it in the row, 0 for none")
             for values in itertools.product(*(as_list(getattr(row, axis)) for axis in AXES)):
                 setting = dict(zip(AXES, values, strict=True))
                 place = (row.role, *(setting[axis] for axis in (*OF_LINE[self.over], self.over)))

@@ -69,6 +69,7 @@ class Row:
     runs: tuple[Scored, ...] = ()
     left_out: LeftOut | None = None
     captions_per_image: int | None = None
+    noise: float | None = None
     features: str | None = None
     epochs: int | None = None
     folds: int | str | None = None
@@ -356,6 +357,7 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
     for other in scale.other_seeds:
         if other.applies(cell, row.epochs):
             seeds = other.seeds
+    settings |= {} if row.noise is None else {"noise": row.noise}
     settings["epochs"] = row.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], row.fraction)
     features = _features(row, model, scale)
     run = RunSpec(

@@ -24,6 +24,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
+from fivesentences.semantics.registry import model_of, of_batches
 from fivesentences.study.phis import check_phi
 
 FORMAT = 2  # of run.yaml
@@ -56,8 +57,9 @@ class RunSpec(Strict):
         """Return such a folder, with another word for the model."""
         features = f"@{self.features.stem}" if self.features_named else ""
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
+        noise = f",noise={self.training.noise:g}" if self.training.noise else ""
         epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
-        part = f"fraction={self.fraction:g}{captions}{epochs}"
+        part = f"fraction={self.fraction:g}{captions}{noise}{epochs}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     def as_recorded(self, recorded: Any) -> dict[str, Any]:
@@ -81,6 +83,11 @@ class RunSpec(Strict):
     def _phis_are_known(self) -> RunSpec:
         for phi in self.loss.phis:
             check_phi(phi, "loss: phi")
+            if self.training.noise and model_of(phi) is None and not of_batches(phi):
+                raise ValueError(
+                    f"training.noise is {self.training.noise:g}, and phi '{phi}' is read from a matrix of the pairs as "
+                    "they are; use cider, embedding or another phi that is computed for each batch"
+                )
         return self
 
 

@@ -163,7 +163,7 @@ class RunData:
         where = f"training.exceptions: [{{model: {name}, features: {layout}}}]"
         check_layout(layout, table, f"the model '{name}'", f"set features.layout to '{layout}', for a scale by {where}")
         whole_train = whole.split("train")
-        train = training_part(whole_train, spec.fraction, spec.captions_per_image)
+        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.noise, spec.seed)
         if (words := spec.training.vocabulary) is None:
             least, characters = spec.training.min_word_count, spec.training.words == "characters"
             vocabulary = Vocabulary.of_captions(train.captions, least, characters)

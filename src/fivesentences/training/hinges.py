@@ -121,7 +121,7 @@ def hinges_of_run(
         InputError: If a file is missing or damaged, or the run's loss has no adaptive margins.
     """
     spec = trained.spec
-    part = training_part(whole, spec.fraction, spec.captions_per_image)
+    part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.noise, spec.seed)
     extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
     split = Split.of(part, FeatureTable.open(features), trained.preparation, trained.vocabulary, extras)
     sam, keys = _sam_of(spec.loss, spec.seed)

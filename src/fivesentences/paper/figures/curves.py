@@ -29,7 +29,11 @@ from fivesentences.study.expand import Row
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
-IN_WORDS = {"epochs": "epochs of training", "fraction": "share of the training captions"}
+IN_WORDS = {
+    "epochs": "epochs of training",
+    "fraction": "share of the training captions",
+    "noise": "share of wrong training pairs",
+}
 POINT = ["label", "role", "dataset", "model", "loss", "inference", "fraction", "epochs", "metric"]
 VALUES, DIFFERENCES = ["mean", "low", "high"], ["difference", "difference_low", "difference_high"]
 COLUMNS = [*POINT, *VALUES, "seeds", "kept_epoch", *DIFFERENCES, "paired_seeds"]
@@ -41,7 +45,7 @@ SEMANTIC_COLUMNS += ["mean", "spread", "seeds"]
 
 
 def curves_figure(spec: CurvesFigure, context: Context, frame: pd.DataFrame) -> Drawing:
-    """Draw metrics over epochs or fractions, one line per loss, and differences paired by seed.
+    """Draw metrics over epochs, fractions or noise, one line per loss, and differences paired by seed.
 
     Raises:
         InputError: If a run or a value is missing (named).
@@ -75,10 +79,11 @@ def _tidy(spec: CurvesFigure, rows: Sequence[Row], results: Results, context: Co
             kept = [epoch for run in row.runs if (epoch := results.kept_epoch(run.name)) is not None]
             difference = paired_interval(found, baselines.get(beside(row), {}))
             point = (label, row.role, row.dataset, row.model, row.loss, row.inference, row.fraction, epochs)
+            noise = (row.noise,) if spec.over == "noise" else ()
             mean_kept = statistics.fmean(kept) if kept else math.nan
             mean = t_interval(list(found.values()))
-            lines.append((*point, column_label(measure, study), *mean, mean_kept, *difference))
-    return pd.DataFrame(lines, columns=COLUMNS)
+            lines.append((*point, column_label(measure, study), *mean, mean_kept, *difference, *noise))
+    return pd.DataFrame(lines, columns=[*COLUMNS, "noise"] if spec.over == "noise" else COLUMNS)
 
 
 def _labels(spec: CurvesFigure, rows: Sequence[Row], study: Study) -> list[str]:
@@ -132,7 +137,11 @@ def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) 
         if names == DIFFERENCES:
             panel.axhline(0, color=RULE, linewidth=0.8, zorder=1)
         places = sorted(block[spec.over].unique())
-        panel.set(xscale="log", xlim=(places[0] / 1.25, places[-1] * 1.25))
+        if spec.over == "noise":  # from none
+            beside = 0.08 * (places[-1] - places[0] or 1)
+            panel.set(xlim=(places[0] - beside, places[-1] + beside))
+        else:
+            panel.set(xscale="log", xlim=(places[0] / 1.25, places[-1] * 1.25))
         ends = draw_lines(panel, block, spec.over, names, looks, DODGE, names == DIFFERENCES)
         panel.set_xticks(places, _ticks(spec, block, places))
         panel.xaxis.set_minor_locator(NullLocator())
@@ -148,7 +157,7 @@ def _ticks(spec: CurvesFigure, data: pd.DataFrame, places: Sequence[float]) -> l
     """Label the places: epochs, or percent with the epochs that runs of this fraction had."""
     if spec.over == "epochs":
         return [f"{place:g}" for place in places]
-    epochs = data.groupby("fraction")["epochs"].unique()
+    epochs = data.groupby(spec.over)["epochs"].unique()
     agree = bool(epochs.map(len).eq(1).all()) and data["epochs"].nunique() > 1
     return [f"{100 * place:g}%" + f"\n{epochs[place][0]:g} ep." * agree for place in places]
 

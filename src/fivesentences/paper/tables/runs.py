@@ -29,7 +29,7 @@ from fivesentences.study.expand import NO_TIME, Row
 from fivesentences.study.study import Study
 
 # What the rows of a group have in common.
-GROUPED = ("role", "features", "fraction", "captions_per_image", "epochs", "folds")
+GROUPED = ("role", "features", "fraction", "captions_per_image", "noise", "epochs", "folds")
 KEYS = ("role", "dataset", *GROUPED[1:-1], "row", "model", "loss", "inference", "published_row", *vars(Measure("")))
 DECIMALS = 1
 STUB: tuple[Part, ...] = ("model", "loss", "inference")  # what a row of ours is called by
@@ -111,7 +111,8 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         notes += notes_on_published_only(alone, galleries_of(alone, setting))
         notes.append("Bold: the best mean of our rows within a group, as shown.")
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
-    csv = csv_of(KEYS, COMPARED)
+    unnamed = {"noise"} if all(row.noise is None for row in made) else set()
+    csv = csv_of([key for key in KEYS if key not in unnamed], COMPARED)
     return Table(*context.texts(spec), stub, columns, tuple(groups), tuple(notes), DECIMALS, csv)
 
 
@@ -126,7 +127,7 @@ def _title(rows: Sequence[Row], study: Study) -> str:
         captions = f"{count} caption{'s' if count > 1 else ''} of each training image{among}"
     played = "" if first.dataset == first.role else f" in the role of {study.label_of(first.role)}"
     features = "" if first.features is None else f", {study.label_of(first.features)}"
-    training = training_in_words(first.epochs)
+    training = training_in_words(first)
     read = first.folds if isinstance(first.folds, str) else f"mean of {first.folds}"
     galleries = [] if first.folds is None else [f"{read} folds of the test split"]
     return ", ".join([f"{study.label_of(str(first.dataset))}{played}{features}", captions, *training, *galleries])

@@ -34,10 +34,11 @@ def _in_words(run: RunSpec) -> str:
     """Return a setting for a reader: dataset, model, data and length of training."""
     options = run.model.folder.removeprefix(run.model.name).strip(",")
     captions = "" if run.captions_per_image is None else f", {run.captions_per_image} caption(s) an image"
+    noise = f", {100 * run.training.noise:g}% wrong pairs" if run.training.noise else ""
     features = f", {run.features.stem}" if run.features_named else ""
     return (
         f"{run.dataset}, {run.model.title}{f' ({options})' if options else ''}{features}, {100 * run.fraction:g}% of "
-        f"the data{captions}, {run.training.epochs} epochs"
+        f"the data{captions}{noise}, {run.training.epochs} epochs"
     )
 
 

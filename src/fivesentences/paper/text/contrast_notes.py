@@ -31,7 +31,7 @@ def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
         (row.model, study.label_of(row.model), ""),
         (row.features, study.label_of(row.features) if row.features else "", "the scale’s features"),
         ((row.fraction, row.captions_per_image), ", ".join(captions), ""),
-        (row.epochs, "".join(training_in_words(row.epochs)), "the scale’s epochs"),
+        ((row.noise, row.epochs), ", ".join(training_in_words(row)), "the scale’s epochs"),
     ]
 
 

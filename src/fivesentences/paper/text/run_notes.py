@@ -225,9 +225,15 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     return [f"{made}; the target “complete” makes the others too ({', '.join(counts)})."] if counts else []
 
 
-def training_in_words(epochs: int | None) -> list[str]:
-    """Word the training of a row beside its captions: ``60 epochs``."""
-    return [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
+def noise_in_words(noise: float | None) -> str:
+    """Word the wrong pairs of a row that names their share: ``20% wrong pairs``."""
+    return "" if noise is None else f"{100 * noise:g}% wrong pairs"
+
+
+def training_in_words(row: Row) -> list[str]:
+    """Word the training of a row beside its captions: ``20% wrong pairs``, ``60 epochs``."""
+    epochs = "" if row.epochs is None else f"{row.epochs} epoch{'s' if row.epochs > 1 else ''}"
+    return [words for words in (noise_in_words(row.noise), epochs) if words]
 
 
 def _part_in_words(row: Row) -> str:
@@ -236,4 +242,4 @@ def _part_in_words(row: Row) -> str:
     if row.captions_per_image is not None:
         captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
         part = captions if row.fraction == 1 else f"{part} with {captions}"
-    return ", ".join([part, *training_in_words(row.epochs)])
+    return ", ".join([part, *training_in_words(row)])
