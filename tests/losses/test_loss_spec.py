@@ -77,6 +77,32 @@ NAMES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("info_nce=0.07", "InfoNCE alone, T = 0.07", {"triplet": None, "info_nce": {}}),
     (
+        "positive_share=0.95,phi=embedding,margin=0.2",
+        "positive-aware alone, 95% of the positive's embedding",
+        {"triplet": None, "positive_aware": {"share": 0.95}},
+    ),
+    (
+        "positive_below=0.1,phi=embedding,references=own_left_out,margin=0.3",
+        "positive-aware alone, the positive's embedding less 0.1, own caption left out, margin 0.3",
+        {"triplet": None, "positive_aware": {"below": 0.1, "references": "own_left_out", "margin": 0.3}},
+    ),
+    ("fne=0.5,margin=0.2", "FNE", {"triplet": None, "fne": {}}),
+    (
+        "fne=1,candidates=100,certainty=0.9,margin=0.2",
+        "FNE, decay 1, 100 candidates, certainty 0.9",
+        {"triplet": None, "fne": {"decay": 1, "candidates": 100, "certainty": 0.9}},
+    ),
+    (
+        "relevance_margin=0.25,phi=tfidf",
+        "relevance margin alone, by tf-idf, scale 0.25",
+        {"triplet": None, "relevance_margin": {"scale": 0.25, "phi": "tfidf"}},
+    ),
+    (
+        f"{BASE},soft_labels=0.1,T=0.05,phi=embedding,soft_weight=128",
+        "+ soft labels by embedding, T = 0.1, T of the similarity 0.05, weight 128",
+        {"soft_labels": {"temperature": 0.05, "weight": 128}},
+    ),
+    (
         f"{BASE},info_nce=0.1,temperature=learned,info_nce_weight=128",
         "+ InfoNCE T learned from 0.1, weight 128",
         {"info_nce": {"temperature": 0.1, "learn_temperature": True, "weight": 128}},

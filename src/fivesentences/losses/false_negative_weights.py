@@ -105,12 +105,12 @@ def distributions_of(scores: Tensor) -> tuple[tuple[float, float], tuple[float, 
     """
     place = torch.arange(len(scores), device=scores.device)
     first = (scores.argmax(dim=1) == place) & (scores.argmax(dim=0) == place)
+    if int(first.sum()) < FEWEST:
+        return None
     others = scores.masked_fill(_own(scores), -torch.inf)
     negatives = torch.cat([others.amax(dim=1)[first], others.amax(dim=0)[first]])
     found = [(float(side.mean()), float(side.std(correction=0))) for side in (scores.diagonal()[first], negatives)]
-    if int(first.sum()) < FEWEST or not all(spread > 0 for _, spread in found):
-        return None
-    return found[0], found[1]
+    return (found[0], found[1]) if all(spread > 0 for _, spread in found) else None
 
 
 def _own(scores: Tensor) -> Tensor:

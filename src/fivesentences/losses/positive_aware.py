@@ -62,9 +62,10 @@ class PositiveAwareTriplet(Loss):
     def words(self, phis: Mapping[str, str]) -> list[str]:
         """``95% of the positive's MiniLM``."""
         phi = phis.get(self.phi, self.phi)
-        rule = f"the positive's {phi} less {self.below:g}"
         if self.share is not None:
             rule = f"{100 * self.share:g}% of the positive's {phi}"
+        else:
+            rule = f"the positive's {phi} less {self.below:g}"
         left_out = [] if self.references == "kept" else ["own caption left out"]
         return [rule, *left_out, *unless(MARGIN, self.margin, "margin {}")]
 

@@ -58,6 +58,7 @@ class RelevanceMargin(Loss):
         """
         checked_batch("RelevanceMargin", similarity, phi, needs_phi=True)
         assert phi is not None
+        phi = phi.detach()
         total, own, nothing = similarity.new_zeros(()), phi.diagonal(), torch.zeros_like(phi, dtype=torch.bool)
         for scores, of_items in ((similarity, phi.T), (similarity.T, phi)):
             total = total + hardest_hinges(scores, nothing, self.scale * (own[:, None] - of_items).clamp(min=0))

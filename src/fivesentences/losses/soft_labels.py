@@ -65,6 +65,7 @@ class SoftLabels(Loss):
         """
         checked_batch("SoftLabels", similarity, phi, needs_phi=True)
         assert phi is not None
+        phi = phi.detach()
         total = similarity.new_zeros(())
         for scores, labels in ((similarity, phi.T), (similarity.T, phi)):  # each [queries, items]
             wanted = torch.log_softmax(labels / self.phi_temperature, dim=1)
