@@ -44,8 +44,13 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
-    "LossSpec": (LOSS, {"info_nce", "margin"}),
+    "Hyperparameters": (QUESTION, {"noise"}),  # rows of a study name it
+    "LossSpec": (LOSS, {"margin"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),
+    "PositiveAwareTriplet": (LOSS, {"margin", "phi"}),
+    "FalseNegativeWeights": (LOSS, {"candidates", "certainty", "decay", "margin"}),
+    "RelevanceMargin": (LOSS, {"phi"}),
+    "SoftLabels": (LOSS, {"phi", "phi_temperature", "temperature"}),
     "SemanticAdaptiveMargin": (
         RELEASE,
         {"margin_negative", "margin_of", "max_margin", "positive", "ranking", "t2i_search"},

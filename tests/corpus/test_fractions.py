@@ -64,3 +64,32 @@ def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
 
 def test_a_run_takes_its_fraction_first_and_then_captions_of_each_image():
     assert training_part(corpus(10), 0.5, 1).caption_ids == ["0#0", "1#0", "2#0", "3#0", "4#0"]
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.4, 0.99])
+def test_noise_moves_a_share_of_the_captions_and_leaves_each_image_as_many(noise):
+    clean = corpus(200)
+    noisy = training_part(clean, 1.0, noise=noise, seed=3)
+    pd.testing.assert_frame_equal(
+        noisy.table.drop(columns=["caption", "caption_id"]), clean.table.drop(columns=["caption", "caption_id"])
+    )
+    assert sorted(noisy.caption_ids) == sorted(clean.caption_ids)  # none is lost, and none is there twice
+    # A permutation of n has one fixed point on average, so nearly all of the chosen captions have moved.
+    moved = sum(a != b for a, b in zip(noisy.caption_ids, clean.caption_ids, strict=True))
+    assert int(1000 * noise) - 8 <= moved <= int(1000 * noise)
+    for identity, text in zip(noisy.caption_ids, noisy.captions, strict=True):
+        assert text == f"caption {identity[-1]}"  # a caption keeps its id wherever it goes
+
+
+def test_noise_is_of_the_seed_and_of_the_part_that_is_trained_on():
+    clean = corpus(100)
+    some = [training_part(clean, 0.5, noise=0.4, seed=seed).caption_ids for seed in (0, 0, 1)]
+    assert some[0] == some[1] != some[2]
+    assert set(some[0]) == set(clean.caption_ids[:250])  # wrong captions come from the part itself
+    assert training_part(clean, 0.5, noise=0.0).caption_ids == clean.caption_ids[:250]
+
+
+@pytest.mark.parametrize("noise", [-0.1, 1.0, 20])
+def test_a_share_of_wrong_pairs_lies_below_one(noise):
+    with pytest.raises(InputError, match=str(noise)):
+        training_part(corpus(4), 1.0, noise=noise)

@@ -155,9 +155,9 @@ def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files,
 
 
 def test_the_kept_epoch_is_the_one_that_the_history_marks(tmp_path):
-    assert kept_epoch(tmp_path) is None
+    assert kept_epoch(tmp_path) == (None, None)
     (tmp_path / "history.csv").write_text("epoch,dev_Rsum,best\n1,,0\n2,5.0,0\n3,,0\n4,7.5,1\n", encoding="utf-8")
-    assert kept_epoch(tmp_path) == 4
+    assert kept_epoch(tmp_path) == (4, 7.5)
     (tmp_path / "history.csv").write_text("epoch,dev_Rsum\n1,5.0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"history\.csv"):
         kept_epoch(tmp_path)

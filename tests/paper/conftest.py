@@ -139,7 +139,7 @@ def results_of(
         about = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "loss": loss, "seed": run.seed}
         about |= {"model": "some model", "fraction": run.fraction, "features": read, "main_phi": phi}
         about |= {"labels": labels, "split": "test", "images": images, "captions": 5 * images}
-        about |= {"kept_epoch": 1 + run.seed}
+        about |= {"kept_epoch": 1 + run.seed, "dev_Rsum": 100.0 + run.seed}
         about |= {"tie_rule": "equal scores are ordered by index, lower first"}
         frame, draw = measures(phi, labels).assign(**about), random_of(run.name)
         noise = 0.4 * draw.standard_normal(len(frame))

@@ -305,3 +305,27 @@ def test_without_labels_pmrp_is_a_dash_and_the_notes_say_so(build, make_scale, l
     for row in rows_of(table):
         assert (row.cells[place].value is not None) == (table.lines(row)[0].cells[place].text != "–") == labels
     assert ("No PMRP for Scenes" in notes_of(table)) != labels
+
+
+def test_the_note_names_the_setting_that_dev_prefers_in_each_group(build, edited, make_scale):
+    losses = ["sum", "max", "knn3"]
+    rows = [{"role": "flickr30k", "model": "vsepp", "fraction": fraction, "loss": losses} for fraction in (0.1, 1.0)]
+    study = edited("knn_margin/table1", rows=rows, chosen_on_dev=losses, also_published=[], published=None)
+    best = {0.1: "triplet=hardest,margin=0.2", 1.0: "triplet=3,margin=0.2"}
+
+    def with_dev(frame):
+        wanted = frame["fraction"].map(best)
+        return frame.assign(dev_Rsum=np.where(frame["loss"].eq(wanted), 90.0, 80.0) + frame["seed"])
+
+    notes = notes_of(build("knn_margin/table1", make_scale(), with_dev, study=study), "Chosen on dev")
+    first, second = notes.splitlines()
+    assert "10% of the training captions: max margin" in first and "91.0" in first  # seeds 0, 1 and 2
+    assert "all training captions: kNN margin, k = 3" in second
+
+
+def test_shares_of_wrong_pairs_make_groups(build, edited, make_scale):
+    rows = [{"role": "flickr30k", "model": "vsepp", "noise": [0.0, 0.2], "loss": ["sum", "max"]}]
+    study = edited("knn_margin/table1", rows=rows, also_published=[], published=None)
+    table = build("knn_margin/table1", make_scale(), study=study)
+    assert [group.title.rpartition(", ")[2] for group in table.groups] == ["0% wrong pairs", "20% wrong pairs"]
+    assert [group.keys["noise"] for group in table.groups] == [0.0, 0.2]

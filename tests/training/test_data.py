@@ -54,6 +54,21 @@ def test_a_test_caption_is_labelled_by_its_own_words_and_a_training_caption_by_i
             assert {word for word in number if labels[row, number[word]]} == words & set(number)
 
 
+def test_wrong_pairs_are_in_training_alone_and_are_those_of_the_seed(grid_inputs, model_spec_of):
+    clean, noisy, again = (
+        RunData.read(model_spec_of("cvse", fraction=1.0, seed=1, noise=noise), *grid_inputs)
+        for noise in (0.0, 0.5, 0.5)
+    )
+    assert noisy.train.corpus.caption_ids == again.train.corpus.caption_ids != clean.train.corpus.caption_ids
+    assert sorted(noisy.train.corpus.captions) == sorted(clean.train.corpus.captions)
+    assert torch.equal(noisy.train.image_of_caption, clean.train.image_of_caption)
+    for split in ("dev", "test"):
+        assert getattr(noisy, split).corpus.captions == getattr(clean, split).corpus.captions
+    # The words that a model reads are those of the caption in its new place.
+    place = noisy.train.corpus.caption_ids.index(clean.train.corpus.caption_ids[0])
+    assert np.array_equal(noisy.train.captions[place : place + 1].batch([0])[0], clean.train.captions[:1].batch([0])[0])
+
+
 # --- scores -------------------------------------------------------------------------------------------------
 
 

@@ -202,7 +202,8 @@ def evaluate_runs(
     for run in runs:
         matrix = read_similarity(run.similarity, gallery)
         values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity)
-        about = {**_about(run.spec), "kept_epoch": kept_epoch(run.similarity.parent)}
+        epoch, dev = kept_epoch(run.similarity.parent)
+        about = {**_about(run.spec), "kept_epoch": epoch, "dev_Rsum": dev}
         for note in evaluator.notes:
             print(f"{run.spec.name}: {note}")
         contents.append({**about, **gallery_of_all, "notes": evaluator.notes, "values": values, "hubs": hubs})
@@ -231,20 +232,20 @@ def _about(spec: Scored) -> dict[str, Any]:
     }
 
 
-def kept_epoch(folder: Path) -> int | None:
-    """Return the epoch whose weights a run kept, from its history; None without one, as for an ensemble.
+def kept_epoch(folder: Path) -> tuple[int | None, float | None]:
+    """Return the epoch whose weights a run kept, and its dev Rsum; None without a history, as for an ensemble.
 
     Raises:
         InputError: If the history does not say which epoch is the best.
     """
     history = folder / "history.csv"
     if not history.is_file():
-        return None
+        return None, None
     lines = read_recorded(history, {})
     best = lines[lines["best"] == 1] if "best" in lines else lines[:0]
     if len(best) != 1:
         raise InputError(f"{len(best)} epochs are marked as the best", where=history, cure="train the run again")
-    return int(best["epoch"].item())
+    return int(best["epoch"].item()), float(best["dev_Rsum"].item())
 
 
 def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:

@@ -18,7 +18,7 @@ from fivesentences.metrics.values import QueryValues
 from fivesentences.storage import check_record, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
-RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
+RUN_COLUMNS += ["kept_epoch", "dev_Rsum"]  # whose weights were kept; missing where that is not known, as of an ensemble
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
 VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
@@ -63,8 +63,8 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
 
     Returns:
         Columns that say which run it is (run, scale, dataset, model, loss, fraction, seed, features, main_phi, split,
-        kept_epoch), its gallery (images, captions, tie_rule, labels), and the number (inference, metric, direction,
-        formula, ground_truth, m, style, phi, value); units are those of ``METRICS``.
+        kept_epoch, dev_Rsum), its gallery (images, captions, tie_rule, labels), and the number (inference, metric,
+        direction, formula, ground_truth, m, style, phi, value); units are those of ``METRICS``.
 
     Raises:
         InputError: If a file is missing or damaged.

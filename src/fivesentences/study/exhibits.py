@@ -445,6 +445,8 @@ class RunTable(TableSpec):
     published_setting: PublishedSetting | None = None
     also_published: list[str | AlsoPublished] = Field(default=[])
     """Published rows shown without a row of ours."""
+    chosen_on_dev: list[Name] = Field(default=[])
+    """Losses that differ in a setting to be tuned: a note says which has the best mean dev Rsum in each group."""
 
 
 class PairedTable(TableSpec):

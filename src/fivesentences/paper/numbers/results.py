@@ -75,8 +75,9 @@ class Results:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        kept = frame.reindex(columns=["run", "kept_epoch"]).drop_duplicates().dropna()
+        kept = frame.reindex(columns=["run", "kept_epoch", "dev_Rsum"]).drop_duplicates().dropna()
         self._kept_epochs = dict(zip(kept["run"].astype(str), kept["kept_epoch"].astype(int), strict=True))
+        self._dev_scores = dict(zip(kept["run"].astype(str), kept["dev_Rsum"].astype(float), strict=True))
         frame = frame[frame["split"] == "test"]
         # Parquet may give empty texts back as nulls.
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
@@ -130,6 +131,10 @@ class Results:
     def kept_epoch(self, run: str) -> int | None:
         """Return the epoch whose weights a run kept, if it is known."""
         return self._kept_epochs.get(run)
+
+    def dev_score(self, run: str) -> float | None:
+        """Return the dev Rsum of the weights that a run kept, if it is known."""
+        return self._dev_scores.get(run)
 
     def gallery(self, run: str) -> Any:
         """Return the test gallery of a run: a line with ``images``, ``captions``, ``tie_rule`` and ``labels``.

@@ -17,7 +17,7 @@ from fivesentences.paper.text.names import number
 from fivesentences.storage import replacing
 
 HERE = "runs/index.html"
-ABOUT = ["model", "loss", "dataset", "features", "fraction", "seed", "kept_epoch"]
+ABOUT = ["model", "loss", "dataset", "features", "fraction", "seed", "kept_epoch", "dev_Rsum"]
 ABOUT_CATEGORIES = ["method", "documents", "division", "selection", "seed"]
 DECIMALS = {"matching": 1, "categories": 3}
 

@@ -13,7 +13,7 @@ from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure, Results, differing_settings, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
 from fivesentences.paper.tables.table import COMPARED, Cell, Group, Table, TableRow, csv_of, mark_best
-from fivesentences.paper.text.labels import Part, label_of
+from fivesentences.paper.text.labels import Part, label_of, loss_in_words
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import grouped, unique
 from fivesentences.paper.text.run_notes import (
@@ -110,10 +110,23 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         notes += notes_on_beside(made, setting, results, published)
         notes += notes_on_published_only(alone, galleries_of(alone, setting))
         notes.append("Bold: the best mean of our rows within a group, as shown.")
+        tuned = [row for row in made if row.loss in spec.chosen_on_dev]
+        notes += [_on_choice(of_group, study, results) for of_group in grouped(tuned, key_of).values()]
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     unnamed = {"noise"} if all(row.noise is None for row in made) else set()
     csv = csv_of([key for key in KEYS if key not in unnamed], COMPARED)
     return Table(*context.texts(spec), stub, columns, tuple(groups), tuple(notes), DECIMALS, csv)
+
+
+def _on_choice(rows: Sequence[Row], study: Study, results: Results) -> str:
+    """Say which of some rows dev prefers: test values of the others are not a choice that anybody could have made."""
+    scores = []
+    for row in rows:
+        known = [score for run in row.runs if (score := results.dev_score(run.name)) is not None]
+        scores.append((sum(known) / len(known) if known else -math.inf, loss_in_words(study, row.loss)))
+    (_, best), *_ = sorted(scores, key=lambda one: -one[0])
+    listed = ", ".join(f"{label} {score:.1f}" for score, label in scores)
+    return f"Chosen on dev, {_title(rows, study)}: {best} (mean dev Rsum: {listed})."
 
 
 def _title(rows: Sequence[Row], study: Study) -> str:
