@@ -4,9 +4,12 @@ Source: "Is An Image Worth Five Sentences?", section 5, and its released code. A
 differ in six rules that move the numbers: the largest margin, and those of ``RULES``, each of which can be switched,
 read and tested by itself.
 
-Controls, which no paper has, separate the effect of one more negative from that of a semantic margin (``margins``): the
-same negative with a *fixed* margin, with the *mean* of the adaptive ones, or with that of another triplet. Nor has any
-paper margins made from phi that is standardised or ranked within the batch, or negatives chosen by phi.
+Its closest relatives are a margin made from relevance (Falcon et al., "Relevance-based Margin", 2022) and the ladder
+loss with its chain of margins (Zhou et al., 2020); see CITATION.bib.
+
+Controls of ours separate the effect of one more negative from that of a semantic margin (``margins``): the same
+negative with a *fixed* margin, with the *mean* of the adaptive ones, or with that of another triplet. Not in the paper
+either are margins made from phi that is standardised or ranked within the batch, and negatives chosen by phi.
 
 Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i. The
 negatives of a batch are two tensors ``[B]``, i2t and t2i: ``i2t[i]`` is the negative caption of image i. Searched down
@@ -84,9 +87,9 @@ class SemanticAdaptiveMargin(Loss):
     - ``negatives``: ``"random"`` (drawn from torch's global CPU generator, uniformly over the others, for each
       direction separately), ``"closest"`` or ``"furthest"`` (by similarity). The paper calls ``closest`` "hard" and
       ``furthest`` "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is ``furthest``,
-      or rather the second furthest. Of equal scores the lower index comes first. Two more, in no paper, are chosen by
-      similarity and phi, see ``search_by_phi``: ``"closest_unlike"`` (close in similarity, far in meaning) and
-      ``"furthest_alike"`` (the reverse), with the paper's rules only.
+      or rather the second furthest. Of equal scores the lower index comes first. Two more are not in the paper and are
+      chosen by similarity and phi, see ``search_by_phi``: ``"closest_unlike"`` (close in similarity, far in meaning)
+      and ``"furthest_alike"`` (the reverse), with the paper's rules only.
     - ``margins``: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``. ``"averaged"``: the hinges of
       a direction all have their mean margin in the batch, and nothing that is known of a pair. ``"shuffled"``: in each
       batch every pair takes the place of another one in phi (rows and columns alike, drawn for each batch): scores of
@@ -103,8 +106,8 @@ class SemanticAdaptiveMargin(Loss):
     temperature: Positive = 10.0
     """The paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10."""
     negatives: Negatives = "random"
-    """The one negative per direction: drawn, by similarity, or (in no paper) by similarity and φ: close in similarity
-    and far in meaning, or the reverse."""
+    """The one negative per direction: drawn, by similarity, or (not in the paper) by similarity and φ: close in
+    similarity and far in meaning, or the reverse."""
     variant: Variant = "paper"
     """Equation 7, or the published code."""
     weight: Positive = 1.0
@@ -120,8 +123,8 @@ class SemanticAdaptiveMargin(Loss):
     """Whether φ of a positive counts the caption among its own references, as in the paper; `own_left_out`: CIDEr and
     embeddings only."""
     scaling: Scaling = "raw"
-    """φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by themselves, or the
-    share of an image's negatives that are worse."""
+    """φ as it is, or (not in the paper) within the batch: standardised, positives and negatives each by themselves, or
+    the share of an image's negatives that are worse."""
     phi: EvaluationPhi = "cider"
     """What margins are made from."""
     positive: Literal["excluded", "skipped"] | None = None
@@ -342,7 +345,9 @@ class SemanticAdaptiveMargin(Loss):
 
 
 def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
-    """Choose negatives by similarity and phi: close in similarity and far in meaning, or the reverse; in no paper.
+    """Choose negatives by similarity and phi: close in similarity and far in meaning, or the reverse.
+
+    Not in the paper; relevance-aware mining (Falcon et al., 2022) chooses negatives by relevance, too.
 
     The items of the batch are ranked by similarity and by phi, equal ones in its order. Chosen is the negative whose
     rank by similarity is highest above its rank by phi, or (``alike``) furthest below it; of equals the first.
@@ -395,7 +400,7 @@ def random_cycle(batch: int, generator: torch.Generator | None) -> Tensor:
 
 
 def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
-    """Scale phi of a batch as margins read it; ``"standardised"`` and ``"ranked"`` are in no paper.
+    """Scale phi of a batch as margins read it; ``"standardised"`` and ``"ranked"`` are not in the paper.
 
     Raw phi of a random negative hardly differs from 0, so that a margin is made from the positive alone.
 

@@ -1,4 +1,11 @@
-"""A hinge loss that spares likely false negatives: the rival of a semantic margin, in no paper."""
+"""A hinge loss that spares likely false negatives, the rival of a semantic margin.
+
+The idea is not ours. False Negative Elimination (Li et al., 2023) lowers the weight of likely false negatives by the
+model's own similarity, Li et al. (IEEE TMM, 2023) correct them by a language model, relevance-aware mining (Falcon et
+al., 2022) takes them out of the negatives by a threshold on relevance, GISTEmbed (Solatorio, 2024) masks what a guide
+model scores above the positive, and NV-Retriever (Moreira et al., 2024) mines below a share of the positive's score.
+CITATION.bib has all of them. The threshold on phi here is the plainest form; the control ``spared: shuffled`` is ours.
+"""
 
 from __future__ import annotations
 
