@@ -162,6 +162,35 @@ def test_later_epochs_are_other_settings_of_the_same_data(evidence):
         assert epochs == [{15}, {15}, {60}, {60}]
 
 
+def test_runs_with_wrong_pairs_test_claims_on_noise_alone():
+    plan = plan_named("flickr8k_noise")
+    found = plan.report.cells_of_claims("flickr8k_noise")
+    noisy = {name for name, run in plan.runs.items() if run.training.noise}
+    assert len(noisy) == 2 * 7 * 5
+    for (paper, claim), of_claim in found.items():
+        assert (paper, claim) in {("knn_margin", "knn_noise_max"), ("knn_margin", "max_suffers_noise")} or not (
+            noisy & {run for cell in of_claim for run in cell.runs}
+        )
+    assert {plan.runs[name].training.noise for cell in found["knn_margin", "knn_noise_max"] for name in cell.runs} == {
+        0.2,
+        0.4,
+    }
+    for cell in found["knn_margin", "max_suffers_noise"]:
+        of_terms = [{plan.runs[name].training.noise for name in term.runs} for term in cell.terms]
+        assert of_terms in ([{0.2}, {0.2}, {0}, {0}], [{0.4}, {0.4}, {0}, {0}])
+
+
+def test_a_claim_on_methods_may_be_tested_at_the_last_epoch_too():
+    plan = plan_named("wikipedia")
+    found = cells(plan, "sched_sam", "pairs_matter")
+    assert [cell.selection for cell in found] == [("map", "map"), ("last", "last")] * 2  # two divisions
+    assert all(len(cell.seeds) == 15 for cell in found)
+    # A method without epochs is tested once.
+    closed = cells(plan, "sched_sam", "beats_cca")
+    assert {cell.selection for cell in closed} == {("map", "last")}
+    assert len({(cell.where, cell.methods) for cell in closed}) == len(closed)
+
+
 def test_values_per_image_stand_behind_sums_of_the_main_phi_alone(evidence):
     phi = evidence.scale.evaluation_phi
     (first, *_) = cells(evidence, "five_sentences", "sam_recall_10")
@@ -220,5 +249,5 @@ def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
         for one in paper.claims.claims
         if isinstance(one.test, RunsTest | LevelTest | MethodsTest) and not found[paper.name, one.name]
     ]
-    assert bare == []
+    assert bare == ["knn_margin/knn_noise_max", "knn_margin/max_suffers_noise"]  # no table of theirs has wrong pairs
     assert papers_scale.phi.judged and papers_scale.phi.phis_read("found_positives")  # which test the others

@@ -223,8 +223,11 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                 seeds = tuple(seed for seed in first if seed in second)
                 if seeds and (names[0] != names[1] or test.b is None):
                     a, b = (tuple(side[seed].name for seed in seeds) for side in (first, second))
-                    selection = tuple("map" if method.iterative else "last" for method in methods)
-                    found.append(MethodCell(a, b, selection, seeds, names, (documents, there, division)))
+                    selections = [
+                        tuple(one if method.iterative else "last" for method in methods) for one in test.selection
+                    ]
+                    where = (documents, there, division)
+                    found += [MethodCell(a, b, one, seeds, names, where) for one in dict.fromkeys(selections)]
     return found
 
 

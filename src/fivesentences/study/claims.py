@@ -167,6 +167,9 @@ class MethodsTest(Test):
     """Of b; null: that of a."""
     b_role: Name | None = None
     """What the documents of b play; null: those of a."""
+    selection: list[Literal["map", "last"]] = Field(default=["map"], min_length=1)
+    """Which epoch's weights: of best validation mAP, of the last epoch, or both, each a test of its own. A method
+    without epochs has one."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the methods of both sides of each test."""

@@ -23,7 +23,8 @@ def cell_in_words(cell: RunCell | MethodCell, test: AnyTest, study: Study) -> st
             sides = f"{a} against {b}"
         elif test.b_role is not None:
             sides = f"{a}, against the same on {other}"
-        return f"{documents}, {division.replace('_', ' ')}: {sides}"
+        last = ", last epoch" if len(test.selection) > 1 and "map" not in cell.selection else ""
+        return f"{documents}, {division.replace('_', ' ')}{last}: {sides}"
     assert isinstance(test, RunsTest | LevelTest)
     first, *others = map(_in_words, cell.settings)
     elsewhere = "".join(f"; less the same in {other}" for other in others)
