@@ -20,7 +20,7 @@ from fivesentences.storage import replacing
 
 FOLDER = "docs/reference"
 # Names of modules in titles, where capitals alone would not do.
-UPPER = ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "nce", "ncs", "rouge", "saf", "scan", "sgr")
+UPPER = ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "nce", "ncs", "rouge", "saf", "scan", "sgr", "vse")
 WRITTEN = {"cider": "CIDEr", "spice": "SPICE", "tfidf": "tf-idf", "vsepp": "VSE++", "vsrn": "VSRN"} | {
     word: word.upper() for word in UPPER
 }

@@ -19,7 +19,7 @@ SMALL = dict.fromkeys(("embedding", "word", "similarity_dim", "caption_hidden", 
 GRAPH = ConceptGraph.of_captions(["a dog runs", "a dog sits", "a cat runs", "a cat sits"])
 LENGTHS = torch.tensor([4, 9, 2, 3, 1])
 # A softmax, or a batch norm behind a layer, forgets a number that is added to all of its inputs.
-NOT_LEARNED = re.compile(r"score\.bias|key\.bias|relations\.\d\.out\.bias")
+NOT_LEARNED = re.compile(r"score\.bias|key\.bias|relations\.\d\.out\.bias|image_hidden\.bias")
 
 
 def built(name: str, **settings) -> Matcher:
@@ -115,7 +115,7 @@ def test_blocks_and_companions_do_not_change_a_score(name, settings, train):
         torch.testing.assert_close(gradients[-1], gradients[0], rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("name", ["vsepp", "scan", "vsrn", "cvse", "sgr", "saf"])
+@pytest.mark.parametrize("name", ["vsepp", "scan", "vsrn", "cvse", "sgr", "saf", "vse_infinity"])
 def test_fresh_weights_are_drawn_as_released_and_by_seed(name):
     def fresh(**settings):
         torch.manual_seed(3)
@@ -151,6 +151,10 @@ def test_fresh_weights_are_drawn_as_released_and_by_seed(name):
         check(model.concepts.second, 1 / math.sqrt(24))
         check(model.image_attention.item.bias, 1 / math.sqrt(24))
         assert model.image_attention.item_norm.num_features == 36
+    if name == "vse_infinity":
+        assert len(words.weight) == 501  # one for hidden words
+        for layer, inputs in ((model.image_hidden, 40), (model.image_out, 12), (model.image_pooling.score, 32)):
+            check(layer.weight, 1 / math.sqrt(inputs), least=0.7)
     if name in ("sgr", "saf"):
         for module in model.modules():
             if isinstance(module, torch.nn.Linear):

@@ -21,6 +21,7 @@ from fivesentences.models.recurrence import GRU
 from fivesentences.models.scan import Words
 from fivesentences.models.sgr import GraphStep
 from fivesentences.models.similarity_vectors import GapProjection
+from fivesentences.models.vse_infinity import GeneralisedPooling
 
 # --- VSE++ -----------------------------------------------------------------------------------------------------------
 
@@ -281,3 +282,77 @@ def test_running_values_of_saf_move_once_a_caption_in_their_order():
     assert model.gate_norm.num_batches_tracked == again.gate_norm.num_batches_tracked == 6
     torch.testing.assert_close(model.gate_norm.running_mean, again.gate_norm.running_mean, rtol=1e-12, atol=0)
     torch.testing.assert_close(model.gate_norm.running_var, again.gate_norm.running_var, rtol=1e-12, atol=0)
+
+
+# --- VSE∞ ------------------------------------------------------------------------------------------------------------
+
+
+def vse_infinity(**settings):
+    torch.manual_seed(0)
+    spec = model_spec("vse_infinity", embedding=8, word=6, **settings)
+    return spec.build(image_dim=5, vocabulary_size=12).double()
+
+
+def test_a_feature_is_the_sum_of_its_values_from_the_largest_on_by_weights_of_a_set_of_that_size():
+    torch.manual_seed(0)
+    pooling, items, counts = GeneralisedPooling().double(), torch.randn(5, 7, 3).double(), [4, 7, 1, 2, 4]
+    found, weights = pooling(items, torch.tensor(counts)), pooling.weights(torch.tensor(counts))
+    for values, count, vector, of_set in zip(items.tolist(), counts, found.tolist(), weights.tolist(), strict=True):
+        (alone,) = pooling.weights(torch.tensor([count])).tolist()
+        assert of_set[:count] == pytest.approx(alone) and of_set[count:] == [0.0] * (7 - count)
+        assert sum(alone) == pytest.approx(1)
+        for feature in range(3):
+            ordered = sorted((item[feature] for item in values[:count]), reverse=True)
+            assert vector[feature] == pytest.approx(sum(w * v for w, v in zip(alone, ordered, strict=True)))
+    nn.init.zeros_(pooling.score.weight)  # then all ranks are alike
+    torch.testing.assert_close(pooling(items, torch.full((5,), 7)), items.mean(dim=1))
+
+
+def test_the_order_of_regions_and_what_is_drawn_change_no_vector_outside_training():
+    model, images = vse_infinity().eval(), torch.randn(4, 6, 5).double()
+    tokens, lengths = torch.randint(4, 12, (4, 6)), torch.tensor([6, 6, 6, 6])
+    regions, words = model.encode_images(images), model.encode_captions(tokens, lengths)
+    torch.testing.assert_close(model.encode_images(images[:, torch.randperm(6)]), regions)
+    assert torch.equal(model.encode_captions(tokens, lengths), words)
+
+
+def test_regions_that_training_leaves_out_are_as_if_an_image_had_none():
+    model, images = vse_infinity(drop_regions=0.5), torch.randn(64, 6, 5).double()
+    model.train().image_norm.eval()
+    torch.manual_seed(1)
+    kept = torch.rand(64, 6) > 0.5
+    kept[~kept.any(dim=1), 0] = True
+    torch.manual_seed(1)
+    for image, some, vector in zip(images, kept, model.encode_images(images), strict=True):
+        torch.testing.assert_close(vector, model.pooled_regions(image[None, some], some.sum()[None])[0])
+    model = vse_infinity(drop_regions=1.0)
+    model.image_norm.eval()
+    torch.testing.assert_close(model.encode_images(images), model.pooled_regions(images[:, :1], torch.ones(64).long()))
+
+
+def test_half_of_the_words_that_training_changes_are_hidden_a_tenth_become_any_word_and_the_others_are_left_out():
+    captions, longest, share = 3000, 12, 0.2
+    model, lengths = vse_infinity(change_words=share), torch.arange(captions) % 7 + 6
+    tokens = torch.full((captions, longest), 5) * (torch.arange(longest) < lengths[:, None])
+    changed, left = model.changed(tokens, lengths)
+    words, inside = int(lengths.sum()), torch.arange(changed.shape[1]) < left[:, None]
+    assert (left <= lengths).all() and (changed[~inside] == 0).all()
+    shares = {
+        "hidden": ((changed == 12) & inside).sum() / words,
+        "another": ((changed != 5) & (changed != 12) & inside).sum() / words,
+        "left out": 1 - left.sum() / words,
+    }
+    # Of 13 words that one may become, one is that of the hidden and one what it was.
+    expected = {"hidden": share * (0.5 + 0.1 / 13), "another": share * 0.1 * 11 / 13, "left out": share * 0.4}
+    for what, value in expected.items():
+        assert abs(shares[what].item() - value) < 5 * math.sqrt(value * (1 - value) / words), what
+    changed, left = vse_infinity(change_words=1.0).changed(tokens[:, :1], torch.ones(captions).long())
+    assert changed.shape == (captions, 1) and (left == 1).all()
+
+
+@pytest.mark.parity
+def test_checkpoints_that_read_photographs_or_captions_by_other_networks_are_refused_in_a_sentence(released_of):
+    good = released_of("vse_infinity").weights()
+    for key, what in (("txt_enc.bert.pooler.dense.bias", "BERT"), ("img_enc.backbone.top.bias", "photographs")):
+        with pytest.raises(InputError, match=rf"{what}; give one .* \(butd_region_bigru\)"):
+            from_released("vse_infinity", good | {key: torch.zeros(3)})

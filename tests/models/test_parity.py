@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
-from fivesentences.models import Matcher, cvse, scan, similarity_vectors, vsepp, vsrn
+from fivesentences.models import Matcher, cvse, scan, similarity_vectors, vse_infinity, vsepp, vsrn
 from fivesentences.models.attention import attended, attention_weights, raw_attention
 from fivesentences.models.captioner import caption_labels
 from fivesentences.models.matching import l2_normalised, take
@@ -313,9 +313,48 @@ class SimilarityVectors:
             yield Loss(folder, model, triplet(released, name, model(*released.inputs(dtype))))
 
 
+class VSEInfinity:
+    names = vse_infinity.RELEASED_NAMES
+
+    def model_of(self, released, dtype, training):
+        return released.model("vse_infinity", dtype, training, drop_regions=0.0, change_words=0.0)
+
+    def encoded(self, released, model, dtype, some):
+        """Both encodings of all regions, or of some of each image, and the numbers of regions and words."""
+        images, captions, lengths = released.inputs(dtype)
+        kept = torch.as_tensor(released.arrays["in/counts"])
+        counts = kept if some else torch.full_like(kept, images.shape[1])
+        regions, words = model.pooled_regions(images, counts), model.encode_captions(captions, lengths)
+        return regions, words, counts, lengths
+
+    def outputs(self, released, dtype):
+        for prefix, some, training in (("", False, False), ("some/", True, False), ("train/", True, True)):
+            model = self.model_of(released, dtype, training)
+            regions, words, counts, lengths = self.encoded(released, model, dtype, some)
+            buffers = by_released_name(model.image_norm.named_buffers("image_norm"), self.names)
+            yield (
+                prefix,
+                {
+                    "img_emb": regions,
+                    "cap_emb": words,
+                    "region_weights": model.image_pooling.weights(counts),
+                    "word_weights": model.caption_pooling.weights(lengths),
+                    **{f"bn_after/{name}": value for name, value in buffers.items()},
+                    **similarity_and_triplets(released, model.similarity(regions, words)),
+                },
+            )
+        model = self.model_of(released, dtype, False)
+        yield "", {"sim": model(*released.inputs(dtype))}
+
+    def losses(self, released, dtype, block):
+        model = self.model_of(released, dtype, True)
+        regions, words, _, _ = self.encoded(released, model, dtype, True)
+        yield Loss("train/loss_max", model, triplet(released, "loss_max", model.similarity(regions, words)))
+
+
 OF_FILE = {
     **{"vsepp": VSEPP, "scan_bigru": SCAN, "scan_gru_weightnorm": SCAN, "vsrn_f30k": VSRN, "vsrn_coco": VSRN},
-    **{"cvse": CVSE, "sgr": SimilarityVectors, "saf": SimilarityVectors},
+    **{"cvse": CVSE, "sgr": SimilarityVectors, "saf": SimilarityVectors, "vse_infinity": VSEInfinity},
 }
 BLOCKS = {"scan_bigru": 70, "scan_gru_weightnorm": 70, "sgr": 200, "saf": 200}
 PRECISE = {"sam_fork/": 1e-6}  # the fork's margins are float32 inside

@@ -25,7 +25,10 @@ from fivesentences.models.released_checkpoints import (
     read_checkpoint,
 )
 
-FIXTURES = {name: name for name in ("vsepp", "cvse", "sgr", "saf")} | {"scan": "scan_bigru", "vsrn": "vsrn_f30k"}
+FIXTURES = {name: name for name in ("vsepp", "cvse", "sgr", "saf", "vse_infinity")} | {
+    "scan": "scan_bigru",
+    "vsrn": "vsrn_f30k",
+}
 
 
 def checkpoint_of(released, name: str, several_gpus: bool = False):

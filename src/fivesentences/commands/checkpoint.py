@@ -39,7 +39,7 @@ def import_(
     Args:
         file: A checkpoint of a released code.
         out: Folder for safetensors and settings.
-        model: vsepp, scan, vsrn, cvse, sgr or saf.
+        model: vsepp, scan, vsrn, cvse, sgr, saf or vse_infinity.
         concept_vectors: cvse: vectors of the concepts, .npy, which no checkpoint contains.
         option: A setting of the model that the file lacks; repeat for more.
 

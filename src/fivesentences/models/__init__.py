@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fivesentences.models.saf import SAF
     from fivesentences.models.scan import SCAN
     from fivesentences.models.sgr import SGR
+    from fivesentences.models.vse_infinity import VSEInfinity
     from fivesentences.models.vsepp import VSEPP
     from fivesentences.models.vsrn import VSRN
 
@@ -98,6 +99,7 @@ __all__ = [
     "Matcher",
     "ModelSpec",
     "ModelVariant",
+    "VSEInfinity",
     "build_model",
     "from_released",
     "model_spec",

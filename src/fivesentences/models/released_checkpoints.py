@@ -7,6 +7,7 @@ plain containers and numbers, and of classes only those in ``ALLOWED``; any othe
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 import re
 import warnings
@@ -23,7 +24,7 @@ from torch import Tensor
 from fivesentences.documents import check_file
 from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
-from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
+from fivesentences.models.labelled_weights import KEY, check_finite, read_labelled, write_labelled
 from fivesentences.storage import check_zip, sha256_of, together, write_json
 
 FORMAT = 1
@@ -42,7 +43,7 @@ ALLOWED: list[Any] = [
 # The released codes save a list of state dicts, in this order; a last one of CVSE has no weights.
 TWO = ("img_enc", "txt_enc")
 PARTS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vsepp", "scan", "vsrn"), TWO),
+    **dict.fromkeys(("vsepp", "scan", "vsrn", "vse_infinity"), TWO),
     **dict.fromkeys(("sgr", "saf"), (*TWO, "sim_enc")),
     "cvse": (
         *(*TWO, "V_self_atten_enhance", "T_self_atten_enhance"),
@@ -51,6 +52,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 # A part of a weight's name that only one released model has, in the order in which they are looked for.
 SIGNS: dict[str, tuple[str, ...]] = {
+    "vse_infinity": (".gpool.",),
     "sgr": (".SGR_module.",),
     "saf": (".SAF_module.",),
     "cvse": (".V_self_atten_enhance.", ".C_GCN.", ".adj_all."),
@@ -84,6 +86,8 @@ STATED: dict[str, dict[str, str]] = {
     "cvse": {"Concept_label_ratio": "label_ratio"},
 }
 OPTIONAL = frozenset({"Multi_feature_fusing"})
+# Models whose training adds a word behind those of its vocabulary's file: <mask>.
+WITH_MASK = frozenset({"vse_infinity"})
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,7 @@ def load_imported(folder: Path | str) -> Matcher:
 
 
 def words_of(folder: Path | str) -> int:
-    """Return the number of words that an imported checkpoint was trained with, from the shapes of its weights.
+    """Return the number of words of the file that an imported checkpoint was trained with, from its weights' shapes.
 
     Raises:
         InputError: If its word vectors are missing.
@@ -263,7 +267,8 @@ def words_of(folder: Path | str) -> int:
     with safe_open(Path(folder) / WEIGHTS, framework="pt") as file:
         if WORD_VECTORS not in file.keys():  # noqa: SIM118 (not a dict)
             raise InputError(f"{folder}: {WEIGHTS} lacks {WORD_VECTORS}; import the checkpoint again.")
-        return int(file.get_slice(WORD_VECTORS).get_shape()[0])
+        (vectors, _), label = file.get_slice(WORD_VECTORS).get_shape(), json.loads(file.metadata()[KEY])
+    return int(vectors) - (label["model"] in WITH_MASK)
 
 
 def _plain(path: Path) -> Any:

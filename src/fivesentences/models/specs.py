@@ -365,6 +365,22 @@ class CVSESpec(WordModelSpec):
         return self.alpha if self.test_alpha is None else self.test_alpha
 
 
+class VSEInfinitySpec(WordModelSpec):
+    """VSE∞: regions and words pooled by learned weights of the ranks of their values (Chen et al. 2021)."""
+
+    implementation = "fivesentences.models.vse_infinity:VSEInfinity"
+    title = "VSE∞"
+
+    name: Literal["vse_infinity"] = "vse_infinity"
+    embedding: Width = Field(default=1024, multiple_of=2)
+    """Length of the common space; even."""
+    drop_regions: Share = 0.2
+    """Share of the regions of an image that training leaves out, drawn for each batch."""
+    change_words: Share = 0.2
+    """Share of the words of a caption that training changes, drawn for each batch: half are hidden, a tenth become any
+    word, the others are left out."""
+
+
 #: The specification of every model, by name.
 MODELS: dict[str, type[ModelSpec]] = {
     "vsepp": VSEPPSpec,
@@ -373,6 +389,7 @@ MODELS: dict[str, type[ModelSpec]] = {
     "saf": SAFSpec,
     "vsrn": VSRNSpec,
     "cvse": CVSESpec,
+    "vse_infinity": VSEInfinitySpec,
 }
 
 
