@@ -17,6 +17,7 @@ with log_to(snakemake.log[0]):
         phis=snakemake.params.phis,
         matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
         labels=next(map(Path, snakemake.input.labels), None),
+        banks=next(map(Path, snakemake.input.banks), None),
         out=Path(snakemake.output.metrics),
         per_image=Path(snakemake.output.per_image),
     )

@@ -14,6 +14,7 @@ from fivesentences.arrays import new_npy
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
+from fivesentences.evaluation.bank_files import BanksOfRun, read_banks
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
 from fivesentences.evaluation.tidy import contributions, frame_of_run, read_recorded, write_per_image
@@ -23,6 +24,7 @@ from fivesentences.metrics.result import sums_of
 from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
+from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, together, write_json, write_record
 from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
@@ -78,7 +80,11 @@ class RunEvaluator:
         self._scorers: dict[tuple[int, int], list[ProtocolScorer]] = {}
 
     def __call__(
-        self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
+        self,
+        similarity: ArrayLike,
+        inferences: Sequence[str] = ("naive",),
+        name: str | Path = "similarity",
+        banks: BanksOfRun | None = None,
     ) -> tuple[list[RunValue], Hubs, dict[str, NDArray[np.float64]] | None]:
         """Compute every number of one similarity in both directions, as it is and re-scored.
 
@@ -86,6 +92,7 @@ class RunEvaluator:
             similarity: ``[images, captions]``, larger is more similar.
             inferences: Ways to read it: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
             name: Name of the similarity in messages.
+            banks: Banks of training queries, for the inference methods that read them.
 
         Returns:
             Every number, with the sums over directions; by inference method and direction how many items are the
@@ -113,7 +120,8 @@ class RunEvaluator:
             method, folds, read_folds = method_and_folds(reading)
             whole, naive = folds == 1, method == "naive"
             of_main, *of_others = self._scorers_of(gallery, folds, read_folds)
-            found = of_main(gallery, inference=method, queries=whole and naive, visit=count_hubs if whole else None)
+            how = Inference.of(method, banks)
+            found = of_main(gallery, inference=how, queries=whole and naive, visit=count_hubs if whole else None)
             self.notes += [f"{reading}: {note}" for note in found.about["notes"]]
             numbers = [value for value in found.values if value["direction"]]
             for scorer in of_others if naive else ():
@@ -160,6 +168,7 @@ def evaluate_runs(
     out: Path,
     per_image: Path | None = None,
     labels: Path | None = None,
+    banks: Path | None = None,
     split: str = "test",
 ) -> None:
     """Write every number of runs or ensembles of one dataset as one JSON file: a list with one entry per run.
@@ -178,6 +187,7 @@ def evaluate_runs(
             of the similarity as it is and the main phi; see ``per_image.contributions``. Runs that are not read as
             they are have no rows.
         labels: ``labels.parquet`` of the dataset, if it has labels.
+        banks: Banks of the runs that are read by a method that needs them; see ``score_banks``.
         split: Split whose images and captions are the gallery.
 
     Raises:
@@ -193,7 +203,7 @@ def evaluate_runs(
     notes = {name: read_phi_note(path) for name, path in matrices.items()}
     # Without the checksum, which the last bits decide: results of two machines stay comparable.
     made_of = {name: {key: said for key, said in note.items() if key != "sha256"} for name, note in notes.items()}
-    contents, frames = [], []
+    contents, frames, of_runs = [], [], {} if banks is None else read_banks(banks)
     image_ids = gallery.images["image_id"].astype(str).tolist()
     gallery_of_all = {
         "main_phi": phis[0], "phi_made_of": made_of, "protocol": "the whole split is one gallery", "split": split,
@@ -201,7 +211,7 @@ def evaluate_runs(
     }  # fmt: skip
     for run in runs:
         matrix = read_similarity(run.similarity, gallery)
-        values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity)
+        values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity, of_runs.get(run.spec.name))
         about = {**_about(run.spec), "kept_epoch": kept_epoch(run.similarity.parent)}
         for note in evaluator.notes:
             print(f"{run.spec.name}: {note}")

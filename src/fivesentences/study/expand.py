@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
+from fivesentences.choices import BANKED
 from fivesentences.config.documents import Selection
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
@@ -256,7 +257,8 @@ def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> M
     """Return everything in some rows.
 
     Raises:
-        InputError: If two different runs would have one name.
+        InputError: If two different runs would have one name, or an ensemble or a matrix of others is read by a method
+            that needs training queries.
     """
     scored = [run for row in rows for run in row.runs]
     return Made(
@@ -272,6 +274,9 @@ def _readings_of(rows: Iterable[Row]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for row in rows:
         for run in row.runs:
+            if row.inference in BANKED and not isinstance(run, RunSpec):
+                what = f"'{run.name}' has no weights to score training queries, which {row.inference} reads"
+                raise InputError(what, cure="leave this inference method out of the row")
             found.setdefault(run.name, {"naive"}).add(row.reading)
             if isinstance(run, EnsembleRun):
                 for member in run.members:
