@@ -48,6 +48,7 @@ rule evaluate:
     params:
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
         phis=SCALE.phis,
+        further_phis=PLAN.comparisons.further_phis,
         # Not read by the script: runs are evaluated again when the metrics change.
         metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),
     message:
@@ -161,7 +162,7 @@ rule contrast_runs:
         runtime="15m",
     params:
         pairs=pairs_of,
-        phi=SCALE.evaluation_phi,
+        phi=lambda wildcards: PLAN.comparisons.phi_of(wildcards.exhibit),
     message:
         "Compare the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
     script:

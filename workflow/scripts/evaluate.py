@@ -15,6 +15,7 @@ with log_to(snakemake.log[0]):
         runs,
         corpus=Path(snakemake.input.corpus),
         phis=snakemake.params.phis,
+        further_phis=snakemake.params.further_phis,
         matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
         labels=next(map(Path, snakemake.input.labels), None),
         banks=next(map(Path, snakemake.input.banks), None),

@@ -1,4 +1,4 @@
-"""The bank of a finished run: training queries, scored with the images and captions of the test split by its weights."""
+"""The bank of a finished run: training queries, scored with the test split's images and captions by its weights."""
 
 from __future__ import annotations
 

@@ -145,6 +145,12 @@ class Paired(Generic[AnyLine]):
         return [first[seed] for seed in self.seeds], [second[seed] for seed in self.seeds]
 
     @property
+    def read(self) -> dict[str, list[str]]:
+        """How the runs of both sides are read, as ``inference``; empty if they are read as they are."""
+        methods = [getattr(row, "inference", "naive") for row in (self.a, self.b)]
+        return {} if set(methods) == {"naive"} else {"inference": methods}
+
+    @property
     def is_made(self) -> bool:
         """Whether the scale makes both sides, with at least one seed in common."""
         return bool(self.seeds)
