@@ -2,6 +2,30 @@
 # are made of.
 
 
+# Inference methods such as QB-Norm read training queries: the weights of a job's runs score them once.
+rule score_banks:
+    input:
+        corpus="results/corpus/{dataset}.parquet",
+        features=lambda wildcards: PLAN.features.of_run(PLAN.runs_of_job(job_of(wildcards))[0]),
+        record="results/training/jobs/{dataset}/{job}.json",
+    output:
+        banks="results/evaluation/banks/{dataset}/{job}.parquet",
+    log:
+        "logs/evaluation/banks/{dataset}/{job}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/banks/{dataset}/{job}.tsv"
+    threads: SCALE.training.threads
+    resources:
+        mem_mb=lambda wildcards, attempt: 6000 * attempt,
+        runtime=lambda wildcards: 15 * len(PLAN.banked_runs(job_of(wildcards))),
+    params:
+        runs=lambda wildcards: PLAN.settings_of_banks(job_of(wildcards)),
+    message:
+        "Score the training queries that re-scoring of {wildcards.job} on {wildcards.dataset} reads"
+    script:
+        "../scripts/score_banks.py"
+
+
 # Runs trained in one job are evaluated in one: to read phi and start Python takes longer than the metrics of a run.
 rule evaluate:
     input:
@@ -10,6 +34,7 @@ rule evaluate:
         made=lambda wildcards: PLAN.records_or_similarities(PLAN.evaluations[job_of(wildcards)].runs),
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.single_phis),
         labels=labels,
+        banks=lambda wildcards: PLAN.banks_of(job_of(wildcards)),
     output:
         metrics="results/evaluation/jobs/{dataset}/{job}.json",
         per_image="results/evaluation/jobs/{dataset}/{job}.per_image.parquet",
@@ -23,6 +48,7 @@ rule evaluate:
     params:
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
         phis=SCALE.phis,
+        further_phis=PLAN.comparisons.further_phis,
         # Not read by the script: runs are evaluated again when the metrics change.
         metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),
     message:
@@ -136,7 +162,7 @@ rule contrast_runs:
         runtime="15m",
     params:
         pairs=pairs_of,
-        phi=SCALE.evaluation_phi,
+        phi=lambda wildcards: PLAN.comparisons.phi_of(wildcards.exhibit),
     message:
         "Compare the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
     script:

@@ -15,8 +15,10 @@ with log_to(snakemake.log[0]):
         runs,
         corpus=Path(snakemake.input.corpus),
         phis=snakemake.params.phis,
+        further_phis=snakemake.params.further_phis,
         matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
         labels=next(map(Path, snakemake.input.labels), None),
+        banks=next(map(Path, snakemake.input.banks), None),
         out=Path(snakemake.output.metrics),
         per_image=Path(snakemake.output.per_image),
     )

@@ -73,7 +73,7 @@ DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 # Into how many equal galleries a test split is cut, and which of them are read.
 Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
 ReadFolds = Folds | Literal["first of 5"]
-Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
+Inference = Literal["naive", "inverted_softmax", "csls", "assignment", "qb_norm", "dual_bank"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]
 References = Literal["kept", "own_left_out"]

@@ -231,8 +231,8 @@ class ProtocolScorer:
             InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
         found, how, given = [], Inference.of(inference), self.whole.with_similarity(similarity)
-        for gallery, (_, _, evaluator) in zip(self.galleries(given), self.parts, strict=True):
-            found.append(evaluator.with_queries(gallery, inference=how, visit=visit))
+        for gallery, (images, captions, evaluator) in zip(self.galleries(given), self.parts, strict=True):
+            found.append(evaluator.with_queries(gallery, inference=how.of_part(images, captions), visit=visit))
             if progress is not None:
                 progress()
         named = () if self.protocol is None else (self.protocol.name, self.protocol.words)

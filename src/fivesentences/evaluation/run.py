@@ -14,15 +14,17 @@ from fivesentences.arrays import new_npy
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
+from fivesentences.evaluation.bank_files import BanksOfRun, read_banks
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
-from fivesentences.evaluation.tidy import contributions, frame_of_run, read_recorded, write_per_image
+from fivesentences.evaluation.tidy import contributions, frame_of_run, read_as, read_recorded, write_per_image
 from fivesentences.metrics import TIE_RULE, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
 from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
+from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, together, write_json, write_record
 from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
@@ -31,6 +33,7 @@ CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
 ASP_TIES = ("index", "average")
 Hubs = dict[str, dict[str, list[int]]]
+PerImage = dict[tuple[str, str], dict[str, NDArray[np.float64]]]
 
 
 class RunValue(MetricValue):
@@ -60,17 +63,23 @@ class RunEvaluator:
 
     Args:
         phis: ``[captions, images]`` by name. The first is the main one: the others have NCS and ASP, but no semantic
-            recall, and do not score re-scored similarities.
+            recall, and do not score re-scored similarities unless they are among ``further``.
         image_of_caption: ``[captions]``; default equal image-major blocks.
         labels: ``[images, labels]``, true where a picture shows a thing; with them there is PMRP.
+        further: Phis beside the main one that score re-scored similarities, and have contributions of images, too.
 
     Attributes:
         notes: Sentences on what the numbers of the last call hang on, by inference method.
     """
 
     def __init__(
-        self, phis: Mapping[str, ArrayLike], image_of_caption: ArrayLike | None = None, labels: ArrayLike | None = None
+        self,
+        phis: Mapping[str, ArrayLike],
+        image_of_caption: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        further: Sequence[str] = (),
     ):
+        self._further = tuple(further)
         self._phis, self._image_of_caption, self._labels = dict(phis), image_of_caption, labels
         self._main = next(iter(phis))
         self.notes: list[str] = []
@@ -78,19 +87,24 @@ class RunEvaluator:
         self._scorers: dict[tuple[int, int], list[ProtocolScorer]] = {}
 
     def __call__(
-        self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
-    ) -> tuple[list[RunValue], Hubs, dict[str, NDArray[np.float64]] | None]:
+        self,
+        similarity: ArrayLike,
+        inferences: Sequence[str] = ("naive",),
+        name: str | Path = "similarity",
+        banks: BanksOfRun | None = None,
+    ) -> tuple[list[RunValue], Hubs, PerImage]:
         """Compute every number of one similarity in both directions, as it is and re-scored.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar.
             inferences: Ways to read it: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
             name: Name of the similarity in messages.
+            banks: Banks of training queries, for the inference methods that read them.
 
         Returns:
             Every number, with the sums over directions; by inference method and direction how many items are the
-            nearest of no query, of one, of two ...; and ``[images]`` contributions to Rsum and Nsum of the similarity
-            as it is, None if it is not read as it is. Folds have no counts of hubs and no contributions of images.
+            nearest of no query, of one, of two ...; and by inference method and phi, ``[images]`` contributions to Rsum
+            and Nsum. Folds have no counts of hubs and no contributions of images.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, an inference method is unknown, or there are fewer
@@ -102,7 +116,7 @@ class RunEvaluator:
             gallery = self._gallery.with_similarity(similarity, name)
         values: list[RunValue] = []
         hubs: Hubs = {}
-        per_image = None
+        per_image: PerImage = {}
         self.notes = []
 
         def count_hubs(read: Gallery, directions: Sequence[Direction]) -> None:
@@ -112,15 +126,20 @@ class RunEvaluator:
         for reading in inferences:
             method, folds, read_folds = method_and_folds(reading)
             whole, naive = folds == 1, method == "naive"
+            further = tuple(self._phis) if naive else self._further
             of_main, *of_others = self._scorers_of(gallery, folds, read_folds)
-            found = of_main(gallery, inference=method, queries=whole and naive, visit=count_hubs if whole else None)
+            how = Inference.of(method, banks)
+            found = of_main(gallery, inference=how, queries=whole, visit=count_hubs if whole else None)
             self.notes += [f"{reading}: {note}" for note in found.about["notes"]]
             numbers = [value for value in found.values if value["direction"]]
-            for scorer in of_others if naive else ():
-                numbers += [value for value in scorer(gallery).values if value["phi"] and value["direction"]]
+            queries = list(found.queries)
+            for scorer in of_others if further else ():
+                of_phi = scorer(gallery, inference=how, queries=whole and bool(self._further))
+                numbers += [value for value in of_phi.values if value["phi"] in further and value["direction"]]
+                queries += [one for one in of_phi.queries if one["phi"]]
             values += [RunValue(**value, inference=reading) for value in numbers]
-            if whole and naive:
-                per_image = contributions(found.queries, gallery.image_of_caption, self._main)
+            for phi in (self._main, *self._further) if whole else ():
+                per_image[method, phi] = contributions(queries, gallery.image_of_caption, phi)
         # Sums of all readings come last.
         reported = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
         return reported, hubs, per_image
@@ -159,7 +178,9 @@ def evaluate_runs(
     matrices: Mapping[str, Path],
     out: Path,
     per_image: Path | None = None,
+    further_phis: Sequence[str] = (),
     labels: Path | None = None,
+    banks: Path | None = None,
     split: str = "test",
 ) -> None:
     """Write every number of runs or ensembles of one dataset as one JSON file: a list with one entry per run.
@@ -174,10 +195,11 @@ def evaluate_runs(
             ``b``.
         matrices: ``.npy`` of each phi by name, ``[captions, images]`` of the same split, with its note beside it.
         out: The JSON file.
-        per_image: Where to write what each image contributes to Rsum and Nsum, as parquet: one row per run and image,
-            of the similarity as it is and the main phi; see ``per_image.contributions``. Runs that are not read as
-            they are have no rows.
+        per_image: Where to write what each image contributes to Rsum and Nsum, as parquet: one row per run, reading,
+            phi and image; see ``contributions`` and ``read_as``.
+        further_phis: Phis beside the main one that score re-scored similarities too.
         labels: ``labels.parquet`` of the dataset, if it has labels.
+        banks: Banks of the runs that are read by a method that needs them; see ``score_banks``.
         split: Split whose images and captions are the gallery.
 
     Raises:
@@ -189,11 +211,12 @@ def evaluate_runs(
         {name: read[name] if name in read else mean_phi([read[one] for one in name.split("+")]) for name in phis},
         gallery.image_of_caption,
         read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None,
+        further_phis,
     )
     notes = {name: read_phi_note(path) for name, path in matrices.items()}
     # Without the checksum, which the last bits decide: results of two machines stay comparable.
     made_of = {name: {key: said for key, said in note.items() if key != "sha256"} for name, note in notes.items()}
-    contents, frames = [], []
+    contents, frames, of_runs = [], [], {} if banks is None else read_banks(banks)
     image_ids = gallery.images["image_id"].astype(str).tolist()
     gallery_of_all = {
         "main_phi": phis[0], "phi_made_of": made_of, "protocol": "the whole split is one gallery", "split": split,
@@ -201,14 +224,15 @@ def evaluate_runs(
     }  # fmt: skip
     for run in runs:
         matrix = read_similarity(run.similarity, gallery)
-        values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity)
+        values, hubs, of_images = evaluator(matrix, run.inferences, run.similarity, of_runs.get(run.spec.name))
         epoch, dev = kept_epoch(run.similarity.parent)
         about = {**_about(run.spec), "kept_epoch": epoch, "dev_Rsum": dev}
         for note in evaluator.notes:
             print(f"{run.spec.name}: {note}")
         contents.append({**about, **gallery_of_all, "notes": evaluator.notes, "values": values, "hubs": hubs})
-        if of_images is not None:
-            frames.append(frame_of_run(run.spec.name, image_ids, of_images))
+        for (method, phi), parts in of_images.items():
+            name = read_as(run.spec.name, method, "" if phi == phis[0] else phi)
+            frames.append(frame_of_run(name, image_ids, parts))
     if per_image is not None:
         write_per_image(frames, per_image)
     write_json(out, contents)

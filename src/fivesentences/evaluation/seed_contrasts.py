@@ -20,7 +20,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
-from fivesentences.evaluation.tidy import SUMMED, read_per_image
+from fivesentences.evaluation.tidy import SUMMED, read_as, read_per_image
 from fivesentences.metrics.crossed import POWER, RESAMPLES, crossed_differences
 from fivesentences.storage import write_json
 
@@ -29,8 +29,9 @@ FORMAT_OF_CATEGORIES = "fivesentences.subspace_contrasts 1"
 CONFIDENCE = 0.95
 CONTRASTED = tuple(product(READINGS, ("i2t", "t2i", "mean")))  # (metric, direction)
 # Runs or ensembles on two sides: `a` and `b` (names of runs, one per seed, in the same order), `seeds`, and `dataset`;
-# of category retrieval also `a_selection` and `b_selection` (epochs whose weights are compared), and in place of the
-# dataset `role`, `documents` and `division`.
+# `inference` (how each side is read) where one is re-scored, and `phi` where it is not the main one; of category
+# retrieval also `a_selection` and `b_selection` (epochs whose weights are compared), and in place of the dataset
+# `role`, `documents` and `division`.
 Pair = Mapping[str, Any]
 # By run and selection: one row per document, columns are CONTRASTED.
 Precisions = Mapping[tuple[str, str], pd.DataFrame]
@@ -55,7 +56,10 @@ def contrast_runs(
     """
     contrasts = []
     for pair in pairs:
-        sides = [[_values_of(per_image, run, run)[list(SUMMED)] for run in pair[side]] for side in ("a", "b")]
+        sides = [
+            [_values_of(per_image, run, name)[list(SUMMED)] for run, name in zip(pair[side], read, strict=True)]
+            for side, read in zip(("a", "b"), _names(pair), strict=True)
+        ]
         described, images = _described(pair, sides, resamples)
         contrasts.append({**pair, "images": images, "metrics": dict(zip(SUMMED, described, strict=True))})
     return contrasts
@@ -158,7 +162,7 @@ def write_contrasts(
         phi: The phi of Nsum and ASP, which the file names.
         resamples: Draws of the bootstrap.
     """
-    values = read_per_image(per_image, _runs(pairs))
+    values = read_per_image(per_image, (name for pair in pairs for side in _names(pair) for name in side))
     _write(FORMAT, contrast_runs(pairs, values, resamples=resamples), out, resamples, phi=phi)
 
 
@@ -168,6 +172,15 @@ def write_subspace_contrasts(
     """Write what ``contrast_subspaces`` computes as JSON; ``queries`` are the files that ``read_precisions`` reads."""
     found = contrast_subspaces(pairs, read_precisions(queries, _runs(pairs)), resamples=resamples)
     _write(FORMAT_OF_CATEGORIES, found, out, resamples)
+
+
+def _names(pair: Pair) -> list[list[str]]:
+    """Return the names in the table of contributions of the runs of both sides."""
+    inferences = pair.get("inference", ("naive", "naive"))
+    return [
+        [read_as(run, inference, pair.get("phi", "")) for run in pair[side]]
+        for side, inference in zip(("a", "b"), inferences, strict=True)
+    ]
 
 
 def _runs(pairs: Sequence[Pair]) -> list[str]:

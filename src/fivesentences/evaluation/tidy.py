@@ -160,6 +160,18 @@ def contributions(queries: Iterable[QueryValues], image_of_caption: ArrayLike, p
     return found
 
 
+def read_as(run: str, inference: str = "naive", phi: str = "") -> str:
+    """Name a run in the table of contributions.
+
+    Args:
+        run: Name of the run.
+        inference: How its similarity is read.
+        phi: The phi of Nsum and ASP; empty: the main one of its evaluation.
+    """
+    read = "" if inference == "naive" else f",inference={inference}"
+    return f"{run}{read}{phi and f',phi={phi}'}"
+
+
 def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
     """Return the lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
     numbers = {column: values[column].astype(np.float32) for column in SUMMED}

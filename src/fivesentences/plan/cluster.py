@@ -25,6 +25,7 @@ SUBMITTED_RULES = {
     *("train_subspaces", "evaluate_subspaces"),
     *("draw_scenes", "load_corpus", "encode_captions", "label_images", "keep_documents", "keep_documents_of_words"),
     *("join_features", "reduce_features", "describe_precomp", "evaluate", "compare_retrievals", "find_disagreements"),
+    *("score_banks",),
     *("contrast_runs", "contrast_subspaces", "project_subspace", "ask_judge", "find_positives", "measure_phi"),
     *("list_images", "measure_margins", "show_features", "show_gallery", "write_manifest"),
 }

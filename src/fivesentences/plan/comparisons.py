@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.plan.places import as_text
 from fivesentences.study import expand
+from fivesentences.study.exhibits import inferences_of
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.subspace_runs import PlacedRun
 
@@ -91,11 +92,29 @@ class Comparisons:
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of a table or figure that the scale makes, paired by seed."""
         specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
+        phi = self.phi_of(exhibit)
+        by = {} if phi == self.plan.scale.evaluation_phi else {"phi": phi}
         return [
-            {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds}
+            {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds, **one.read, **by}
             for one in expand.contrasts_of(specs, study, self.plan.scales[scale])
             if one.is_made
         ]
+
+    def phi_of(self, exhibit: str) -> str:
+        """Return the phi of a table or figure of contrasts."""
+        own: str | None = getattr(self.plan.exhibits[exhibit], "phi", None)
+        return own or self.plan.scale.evaluation_phi
+
+    @property
+    def further_phis(self) -> list[str]:
+        """Further phis of contrasts, and of rows that are re-scored: re-scored similarities are scored by them too."""
+        main, found = self.plan.scale.evaluation_phi, set[str]()
+        for name, exhibit in self.plan.exhibits.items():
+            if exhibit.reads == "contrasts":
+                found.add(self.phi_of(name))
+            elif set(inferences_of(exhibit.row_specs())) - {"naive"}:
+                found.update(one.phi for one in exhibit.metrics() if one.phi is not None)
+        return [phi for phi in self.plan.scale.phis if phi in found and phi != main]
 
     def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
         """Return runs of a scale, or of its complete form, whose adaptive margins are shown, each once."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fivesentences.choices import BANKED
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
@@ -29,7 +30,15 @@ from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting, without_replaced_networks
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceRow
-from fivesentences.study.runs import EnsembleRun, GivenRun, RunSpec, Scored, members_of, recorded_run
+from fivesentences.study.runs import (
+    EnsembleRun,
+    GivenRun,
+    RunSpec,
+    Scored,
+    members_of,
+    method_and_folds,
+    recorded_run,
+)
 from fivesentences.study.study import PaperClaims, Study, read_claims, read_study
 
 
@@ -215,6 +224,24 @@ class Plan:
                 "inferences": self.inferences[name],
             }
             for name in self.evaluations[job].runs
+        ]
+
+    def banked_runs(self, job: str) -> list[str]:
+        """Return the runs of an evaluation job that are read by an inference method with a bank of training queries."""
+        return [name for name in self.evaluations[job].runs if self._banked(name)]
+
+    def _banked(self, run: str) -> set[str]:
+        return {method_and_folds(reading)[0] for reading in self.inferences[run]}.intersection(BANKED)
+
+    def banks_of(self, job: str) -> list[Path]:
+        """Return the file of the banks that an evaluation job reads, if it reads any."""
+        return [self.places.banks(job)] if self.banked_runs(job) else []
+
+    def settings_of_banks(self, job: str) -> list[dict[str, Any]]:
+        """Return name and folder of each run with a bank, and whether dual banks are read of it."""
+        return [
+            {"name": run, "folder": str(self.places.run(run)), "dual": "dual_bank" in self._banked(run)}
+            for run in self.banked_runs(job)
         ]
 
     def _settings_of(self, spec: Scored) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list, fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS, widths_of
-from fivesentences.study.exhibits import FigureSpec, RunTable, SemanticRecallFigure
+from fivesentences.study.exhibits import FigureSpec, ForestFigure, PairedTable, RunTable, SemanticRecallFigure
 from fivesentences.study.phis import mistake_in
 from fivesentences.study.study import Study
 
@@ -121,6 +121,11 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
         )
     check_widths(studies, scale)
     _check_matrices(studies, scale)
+    for name, study in studies.items():
+        for exhibit in study.exhibits:
+            if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.phis):
+                what = f"evaluates no run by '{exhibit.phi}', the phi of {name}/{exhibit.name}"
+                raise InputError(f"scale {scale.scale} {what}", cure="add it to evaluation_phis")
 
 
 def _check_matrices(studies: Mapping[str, Study], scale: Scale) -> None:

@@ -125,19 +125,22 @@ class OtherSide(Strict):
     captions_per_image: CaptionsPerImage | None = None
     noise: Noise | None = None
     epochs: Count | None = None
+    inference: Inference | None = None
 
 
 class ContrastSpec(SettingSpec):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, noise, epochs, a. What they say holds for
-    both sides, except where ``against`` says otherwise of the second.
+    The order of the keys is features, model, fraction, captions_per_image, noise, epochs, a, inference. What they say
+    holds for both sides, except where ``against`` says otherwise of the second.
     """
 
     a: Name | list[Name]
     """The loss of the first side; the difference is a - b."""
     b: Name | None = None
     """The loss of the second side; null: that of the first."""
+    inference: Inference | list[Inference] = "naive"
+    """How the similarity of both sides is read."""
     against: OtherSide = OtherSide()
     """What the second side has besides another loss."""
     question: str = ""
@@ -147,8 +150,10 @@ class ContrastSpec(SettingSpec):
         """Return both sides of each contrast, each a single row."""
         other = self.against.model_dump(exclude_none=True)
         found = []
-        for *setting, loss in itertools.product(*(as_list(getattr(self, key)) for key in (*SETTINGS, "a"))):
+        keys = (*SETTINGS, "a", "inference")
+        for *setting, loss, inference in itertools.product(*(as_list(getattr(self, key)) for key in keys)):
             first = {"role": self.role, **dict(zip(SETTINGS, setting, strict=True)), "loss": loss}
+            first["inference"] = inference
             second = first | other | {"loss": self.b or loss}
             found.append((RowSpec(**first), RowSpec(**second)))
         return found
@@ -458,6 +463,8 @@ class PairedTable(TableSpec):
     contrasts: list[ContrastSpec] = Field(min_length=1)
     measures: list[Summed] = Field(default=["Rsum", "Nsum", "Nsum_own_removed"], min_length=1)
     """One line each, below one another."""
+    phi: EvaluationPhi | None = None
+    """Of Nsum and ASP; null: the scale's evaluation_phi."""
 
 
 class AgreementRowSpec(PublishedRow):
@@ -803,6 +810,8 @@ class ForestFigure(FigureSpec):
     contrasts: list[ContrastSpec] = Field(min_length=1)
     measures: list[Summed] = Field(default=["Rsum", "Nsum"], min_length=1, max_length=3)
     """A panel each."""
+    phi: EvaluationPhi | None = None
+    """Of Nsum and ASP; null: the scale's evaluation_phi."""
     labels: Literal["sides", "questions"] = "sides"
     """Of a line: both sides, or what the contrast asks."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
+from fivesentences.choices import BANKED
 from fivesentences.config.documents import Selection
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
@@ -145,6 +146,12 @@ class Paired(Generic[AnyLine]):
         return [first[seed] for seed in self.seeds], [second[seed] for seed in self.seeds]
 
     @property
+    def read(self) -> dict[str, list[str]]:
+        """How the runs of both sides are read, as ``inference``; empty if they are read as they are."""
+        methods = [getattr(row, "inference", "naive") for row in (self.a, self.b)]
+        return {} if set(methods) == {"naive"} else {"inference": methods}
+
+    @property
     def is_made(self) -> bool:
         """Whether the scale makes both sides, with at least one seed in common."""
         return bool(self.seeds)
@@ -257,7 +264,8 @@ def made_of(rows: Sequence[Row], subspace_rows: Iterable[SubspaceRow] = ()) -> M
     """Return everything in some rows.
 
     Raises:
-        InputError: If two different runs would have one name.
+        InputError: If two different runs would have one name, or an ensemble or a matrix of others is read by a method
+            that needs training queries.
     """
     scored = [run for row in rows for run in row.runs]
     return Made(
@@ -273,6 +281,9 @@ def _readings_of(rows: Iterable[Row]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for row in rows:
         for run in row.runs:
+            if row.inference in BANKED and not isinstance(run, RunSpec):
+                what = f"'{run.name}' has no weights to score training queries, which {row.inference} reads"
+                raise InputError(what, cure="leave this inference method out of the row")
             found.setdefault(run.name, {"naive"}).add(row.reading)
             if isinstance(run, EnsembleRun):
                 for member in run.members:

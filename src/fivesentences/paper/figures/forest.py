@@ -21,7 +21,8 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_contrasts,
     notes_on_contrasts_left_out,
 )  # fmt: skip
-from fivesentences.paper.text.names import MINUS, number, signed, wrapped
+from fivesentences.paper.text.metric_notes import notes_on_inference
+from fivesentences.paper.text.names import MINUS, number, signed, unique, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.study.exhibits import ForestFigure
 from fivesentences.study.expand import contrasts_of
@@ -56,6 +57,7 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     notes = [
         *notes_on_contrasts(found, spec.measures, study),
         *_how_to_read(found.of),
+        *notes_on_inference(unique(row.inference for one in found.of for row in (one.contrast.a, one.contrast.b))),
         *notes_on_contrasts_left_out(contrasts, scale.scale, study),
         *notes_on_missing(study, scale, context.rows(spec)),
         *spec.notes,

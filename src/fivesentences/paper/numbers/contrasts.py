@@ -13,7 +13,7 @@ from fivesentences.metrics.crossed import CrossedDifference
 from fivesentences.study.expand import Contrast, SubspaceContrast, SubspaceRow
 
 AnyContrast = TypeVar("AnyContrast", Contrast, SubspaceContrast)
-KEYS = ("a", "b", "a_selection", "b_selection")  # what tells the contrasts of a file apart
+KEYS = ("a", "b", "inference", "a_selection", "b_selection")  # what tells the contrasts of a file apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,8 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
     measured = []
     for contrast in made:
         a, b = contrast.runs
-        asked = [a, b, getattr(contrast.a, "selection", None), getattr(contrast.b, "selection", None)]
+        selections = (getattr(side, "selection", None) for side in (contrast.a, contrast.b))
+        asked = [a, b, contrast.read.get("inference"), *selections]
         one = next((known for known in found["contrasts"] if [known.get(key) for key in KEYS] == asked), None)
         if one is None:
             what = f"the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it"

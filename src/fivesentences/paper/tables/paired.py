@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fivesentences.evaluation.tidy import read_as
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Difference, measured_contrasts
 from fivesentences.paper.tables.subspaces import DECIMALS as SUBSPACE_DECIMALS
@@ -19,7 +20,8 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_statistics,
     sides_in_words,
 )
-from fivesentences.paper.text.names import MINUS
+from fivesentences.paper.text.metric_notes import notes_on_inference
+from fivesentences.paper.text.names import MINUS, unique
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.paper.text.subspace_notes import notes_on_left_out, notes_on_measures
 from fivesentences.study.exhibits import SETTINGS, PairedTable, SubspaceContrastTable
@@ -55,11 +57,13 @@ def paired_table(spec: PairedTable, context: Context, numbers: Sequence[Path]) -
         ours, theirs = _settings(one.a), _settings(one.b)
         against = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
         of_group = ours | {"role": one.a.role, "dataset": str(one.a.dataset)}
-        return of_group, ours | {"a": one.a.loss, "b": one.b.loss, "question": one.question, "against": against}
+        sides = dict(zip(("a", "b"), (read_as(row.loss, row.inference) for row in (one.a, one.b)), strict=True))
+        return of_group, ours | {**sides, "question": one.question, "against": against}
 
     measures = [(METRICS[metric], metric, {"metric": metric}) for metric in spec.measures]
     groups, stub = _groups(contrasts, found, keys_of, measures, context)
     notes = notes_on_contrasts(found, spec.measures, study) + notes_on_statistics(found, "test images")
+    notes += notes_on_inference(unique(row.inference for one in found.of for row in (one.contrast.a, one.contrast.b)))
     notes += notes_on_contrasts_left_out(contrasts, scale.scale, study)
     notes += [*notes_on_missing(study, scale, context.rows(spec)), *spec.notes]
     return Table(*context.texts(spec), stub, COLUMNS, groups, tuple(notes), DECIMALS, csv_of(KEYS, VALUES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Measured
-from fivesentences.paper.text.labels import loss_in_words, phi_label
+from fivesentences.paper.text.labels import label_of, loss_in_words, phi_label
 from fivesentences.paper.text.names import MINUS, grouped, listed, unique
 from fivesentences.paper.text.run_notes import FEW, training_in_words
 from fivesentences.paper.text.subspace_notes import epoch_of, place_of, same_epoch
@@ -32,6 +32,7 @@ def _parts(row: Row, study: Study) -> list[tuple[object, str, str]]:
         (row.features, study.label_of(row.features) if row.features else "", "the scale’s features"),
         ((row.fraction, row.captions_per_image), ", ".join(captions), ""),
         ((row.noise, row.epochs), ", ".join(training_in_words(row)), "the scale’s epochs"),
+        (row.inference, "" if row.inference == "naive" else label_of(study, "inference", row.inference), "naive"),
     ]
 
 

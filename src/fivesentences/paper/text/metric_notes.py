@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fivesentences.choices import BANKED
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.paper.numbers.agreements import of_judge
@@ -80,14 +81,22 @@ def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting
 
 
 def notes_on_inference(methods: Sequence[str]) -> list[str]:
-    """Name the inference methods that need all queries together."""
-    transductive = [INFERENCES[method] for method in methods if method != "naive"]
-    if not transductive:
-        return []
-    return [
-        f"{capitalised(listed(transductive))}: the similarities of the same trained runs, re-scored (similarity "
-        "normalisation). Transductive: all test queries are needed together, and no query can be answered alone."
-    ]
+    """Say which inference methods need all queries together, and what the others read."""
+    banked = [INFERENCES[method] for method in methods if method in BANKED]
+    transductive = [INFERENCES[method] for method in methods if method not in ("naive", *BANKED)]
+    notes = []
+    if transductive:
+        notes.append(
+            f"{capitalised(listed(transductive))}: the similarities of the same trained runs, re-scored (similarity "
+            "normalisation). Transductive: all test queries are needed together, and no query can be answered alone."
+        )
+    if banked:
+        notes.append(
+            f"{capitalised(listed(banked))}: re-scored by a bank of the run’s own training data, each image with one "
+            "of its captions, drawn by its seed, at most 6,000; β = 20 for queries, 3 for items of the gallery’s kind. "
+            "Not transductive: no other test query is read, so they can be used outside a benchmark."
+        )
+    return notes
 
 
 def notes_on_judges(study: Study, scale: Scale, agreements: Sequence[Any], phis: Sequence[str]) -> list[str]:

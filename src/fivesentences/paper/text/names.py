@@ -29,7 +29,14 @@ METRICS = {
     "binary": "binary",
     "truth": "truth",
 }
-INFERENCES = {"naive": "naive", "inverted_softmax": "inverted softmax", "csls": "CSLS", "assignment": "assignment"}
+INFERENCES = {
+    "naive": "naive",
+    "inverted_softmax": "inverted softmax",
+    "csls": "CSLS",
+    "assignment": "assignment",
+    "qb_norm": "QB-Norm",
+    "dual_bank": "dual banks",
+}
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "characters": "character", "ptb": "PTB"}
 # How features, and vectors of documents, become inputs.
 PREPARED = {
