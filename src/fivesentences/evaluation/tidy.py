@@ -107,7 +107,8 @@ def read_tidy(path: Path) -> pd.DataFrame:
     Raises:
         InputError: If it is missing or damaged, or lacks a column.
     """
-    return read_frame(path, MAKE_AGAIN, COLUMNS)
+    earlier = [name for name in COLUMNS if name != "dev_Rsum"]  # of results that are kept from before it was there
+    return read_frame(path, MAKE_AGAIN, earlier).reindex(columns=COLUMNS)
 
 
 def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:

@@ -75,9 +75,10 @@ class Results:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        kept = frame.reindex(columns=["run", "kept_epoch", "dev_Rsum"]).drop_duplicates().dropna()
-        self._kept_epochs = dict(zip(kept["run"].astype(str), kept["kept_epoch"].astype(int), strict=True))
-        self._dev_scores = dict(zip(kept["run"].astype(str), kept["dev_Rsum"].astype(float), strict=True))
+        kept = frame.reindex(columns=["run", "kept_epoch", "dev_Rsum"]).drop_duplicates()
+        known, scored = kept.dropna(subset="kept_epoch"), kept.dropna(subset="dev_Rsum")
+        self._kept_epochs = dict(zip(known["run"].astype(str), known["kept_epoch"].astype(int), strict=True))
+        self._dev_scores = dict(zip(scored["run"].astype(str), scored["dev_Rsum"].astype(float), strict=True))
         frame = frame[frame["split"] == "test"]
         # Parquet may give empty texts back as nulls.
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})

@@ -110,7 +110,9 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         notes += notes_on_beside(made, setting, results, published)
         notes += notes_on_published_only(alone, galleries_of(alone, setting))
         notes.append("Bold: the best mean of our rows within a group, as shown.")
-        tuned = [row for row in made if row.loss in spec.chosen_on_dev]
+        tuned = [
+            row for row in made if row.loss in spec.chosen_on_dev and results.dev_score(row.runs[0].name) is not None
+        ]
         notes += [_on_choice(of_group, study, results) for of_group in grouped(tuned, key_of).values()]
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     unnamed = {"noise"} if all(row.noise is None for row in made) else set()
@@ -123,7 +125,7 @@ def _on_choice(rows: Sequence[Row], study: Study, results: Results) -> str:
     scores = []
     for row in rows:
         known = [score for run in row.runs if (score := results.dev_score(run.name)) is not None]
-        scores.append((sum(known) / len(known) if known else -math.inf, loss_in_words(study, row.loss)))
+        scores.append((sum(known) / len(known), loss_in_words(study, row.loss)))
     (_, best), *_ = sorted(scores, key=lambda one: -one[0])
     listed = ", ".join(f"{label} {score:.1f}" for score, label in scores)
     return f"Chosen on dev, {_title(rows, study)}: {best} (mean dev Rsum: {listed})."
