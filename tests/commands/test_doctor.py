@@ -52,6 +52,7 @@ def test_what_is_missing_is_named_with_its_cure(findings, folder, monkeypatch):
     assert found["data", "mirror"]["state"] == "optional"
     parts = {part for part, _ in found}
     extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra")
+    assert all(doctor.SERVES[part] for part in parts if part.startswith(("core", "extra")))
     assert parts >= {f"extra {name}" for name in extras if name != "all"} and "extra all" not in parts
 
 

@@ -43,6 +43,8 @@ SERVES = {
     "extra eccv": "evaluate --eccv and --cxc",
     "extra encoders": "embed: CLIP, SigLIP, BLIP",
     "extra hdf5": "features in HDF5, such as DAA's",
+    "extra lite": "the image network of the scales on Flickr8k",
+    "extra meaning": "sentence embeddings for phi",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }

@@ -10,10 +10,7 @@ import typer
 from fivesentences.commands.arguments import Quiet
 from fivesentences.corpus import Photographs
 from fivesentences.documents import read_yaml
-from fivesentences.errors import InputError, InputErrors
-from fivesentences.paper.context import Context
-from fivesentences.paper.manifest import CURE, differences_from, read_manifest
-from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
+from fivesentences.errors import InputError, InputErrors, need
 from fivesentences.plan.plan import plan_of, scale_of
 
 
@@ -43,6 +40,12 @@ def report(
 
         fivesentences report config/demo.yaml
     """
+    for package in ("jinja2", "matplotlib"):
+        need(package, "workflow", "report")
+    from fivesentences.paper.context import Context
+    from fivesentences.paper.manifest import CURE, differences_from, read_manifest
+    from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
+
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
     tidy = plan.places.tidy(name)

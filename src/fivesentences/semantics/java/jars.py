@@ -79,7 +79,12 @@ def wheel_jar(name: str) -> Path:
 
 
 def wheel_version() -> str:
-    """Return the version of the installed pycocoevalcap."""
+    """Return the version of the installed pycocoevalcap.
+
+    Raises:
+        InputError: If it is not installed.
+    """
+    need("pycocoevalcap", "java", "SPICE")
     return importlib.metadata.version("pycocoevalcap")
 
 
