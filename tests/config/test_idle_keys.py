@@ -67,7 +67,6 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "SparingTriplet": (LOSS, {"margin"}),
     "AgreementFigure": (QUESTION, {"references"}),
     "ColumnSpec": (QUESTION, {"formula", "ties"}),
-    "ForestFigure": (QUESTION, {"measures"}),
     "SubspaceFigure": (QUESTION, {"at"}),
     "OtherSide": (QUESTION, {"captions_per_image", "features", "fraction", "model"}),
 }

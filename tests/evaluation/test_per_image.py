@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.evaluation.run import RunEvaluator
-from fivesentences.evaluation.tidy import SUMMED, frame_of_run
+from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_as
 
 SIZES = {"equal numbers": [5] * 12, "different numbers": [1, 2, 7, 3, 1, 1, 4, 2, 2, 5, 1, 9]}
 
@@ -18,13 +18,13 @@ def made(sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return owner, draw.normal(size=own.shape) + own, draw.gamma(0.4, 0.3, own.T.shape) + own.T
 
 
-def value_of(values, metric: str, direction: str, ground_truth: str, formula: str) -> float:
+def value_of(values, metric: str, direction: str, ground_truth: str, formula: str, phi: str = "main") -> float:
     wanted = (metric, direction, ground_truth, formula)
     (found,) = (
         value["value"]
         for value in values
         if tuple(value[key] for key in ("metric", "direction", "ground_truth", "formula")) == wanted
-        and value["phi"] in ("", "main")
+        and value["phi"] in ("", phi)
     )
     return found
 
@@ -33,10 +33,15 @@ def value_of(values, metric: str, direction: str, ground_truth: str, formula: st
 def test_the_mean_over_images_is_the_runs_own_number(sizes):
     owner, similarity, phi = made(sizes)
     other = np.random.default_rng(9).gamma(0.4, 0.3, phi.shape)
-    values, _, per_image = RunEvaluator({"main": phi, "other": other}, owner)(similarity, ("naive", "csls"))
-    naive = [value for value in values if value["inference"] == "naive"]
-    for column, key in SUMMED.items():
-        assert per_image[column].mean() == pytest.approx(value_of(naive, *key), abs=1e-10)
+    evaluator = RunEvaluator({"main": phi, "other": other, "third": phi}, owner, further=["other"])
+    values, _, found = evaluator(similarity, ("naive", "csls", "csls, 3 folds"))
+    assert list(found) == [(method, of) for method in ("naive", "csls") for of in ("main", "other")]
+    assert {(value["inference"], value["phi"]) for value in values if value["phi"] == "third"} == {("naive", "third")}
+    for (method, of), per_image in found.items():
+        of_method = [value for value in values if value["inference"] == method]
+        for column, key in SUMMED.items():
+            assert per_image[column].mean() == pytest.approx(value_of(of_method, *key, of), abs=1e-10)
+    per_image, naive = found["naive", "main"], [value for value in values if value["inference"] == "naive"]
     frame = frame_of_run("run", [f"i{image}" for image in range(len(sizes))], per_image)
     assert frame[list(SUMMED)].dtypes.unique().tolist() == [np.float32]
     for column in SUMMED:
@@ -46,7 +51,8 @@ def test_the_mean_over_images_is_the_runs_own_number(sizes):
 
 def test_an_image_contributes_its_own_hits_and_the_mean_of_its_captions():
     owner, similarity, phi = made(SIZES["equal numbers"])
-    *_, found = RunEvaluator({"main": phi}, owner)(similarity)
+    *_, per_image = RunEvaluator({"main": phi}, owner)(similarity)
+    found = per_image["naive", "main"]
     for image in range(12):
         hits = sum((np.argsort(-similarity[image], kind="stable")[:k] // 5 == image).any() for k in (1, 5, 10))
         of_captions = [
@@ -54,3 +60,9 @@ def test_an_image_contributes_its_own_hits_and_the_mean_of_its_captions():
             for caption in range(5 * image, 5 * image + 5)
         ]
         assert found["Rsum"][image] == pytest.approx(100 * (hits + np.mean(of_captions)))
+
+
+def test_what_is_read_as_it_is_by_the_main_phi_has_the_name_of_the_run():
+    assert read_as("a/seed=0") == "a/seed=0"
+    assert read_as("a/seed=0", "csls") == "a/seed=0,inference=csls"
+    assert read_as("a/seed=0", "csls", "tfidf") == "a/seed=0,inference=csls,phi=tfidf"

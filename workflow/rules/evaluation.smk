@@ -9,7 +9,7 @@ rule score_banks:
         features=lambda wildcards: PLAN.features.of_run(PLAN.runs_of_job(job_of(wildcards))[0]),
         record="results/training/jobs/{dataset}/{job}.json",
     output:
-        banks="results/evaluation/banks/{dataset}/{job}.parquet",
+        banks="results/evaluation/jobs/{dataset}/{job}.banks.parquet",
     log:
         "logs/evaluation/banks/{dataset}/{job}.log",
     benchmark:

@@ -48,7 +48,7 @@ class Places:
     similarity = _result("training/{run}/similarity_test.npy")
     metrics = _result("evaluation/jobs/{job}.json")  # every number of its runs or ensembles
     per_image = _result("evaluation/jobs/{job}.per_image.parquet")  # what each test image adds to Rsum and Nsum
-    banks = _result("evaluation/banks/{job}.parquet")  # of training queries, which some inference methods read
+    banks = _result("evaluation/jobs/{job}.banks.parquet")  # of training queries, which some inference methods read
 
     tidy = _result("evaluation/{scale}.parquet")  # every number of every run
     histories = _result("evaluation/{scale}.histories.parquet")  # every epoch of every training
