@@ -10,7 +10,7 @@ from scipy import stats
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.seed_contrasts import contrast_runs, read_contrasts, write_contrasts
-from fivesentences.evaluation.tidy import SUMMED, frame_of_run, write_per_image
+from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_as, write_per_image
 
 IMAGES = [f"i{image}" for image in range(40)]
 
@@ -55,6 +55,23 @@ def test_the_file_says_how_its_intervals_were_made(per_image, tmp_path):
     assert (found["phi"], found["confidence"], found["power"], found["resamples"]) == ("cider", 0.95, 0.8, 50)
     wanted = contrast_runs([PAIR], per_image, resamples=50)
     assert found["contrasts"] == wanted == read_json(tmp_path / "c.json")["contrasts"]
+
+
+def test_a_run_is_compared_with_itself_as_it_is_read(per_image, tmp_path):
+    read = {
+        read_as(f"r{seed}", *how): per_image[f"{side}{seed}"].assign(run=read_as(f"r{seed}", *how))
+        for seed in range(4)
+        for side, how in (("a", ("csls", "tfidf")), ("b", ("naive", "tfidf")))
+    }
+    frames = [frame.rename_axis("image_id").reset_index() for frame in read.values()]
+    write_per_image(frames, tmp_path / "1.parquet")
+    runs = [f"r{seed}" for seed in range(4)]
+    pair = PAIR | {"a": runs, "b": runs, "inference": ["csls", "naive"], "phi": "tfidf"}
+    write_contrasts([pair], [tmp_path / "1.parquet"], tmp_path / "c.json", phi="tfidf", resamples=50)
+    (found,) = read_contrasts(tmp_path / "c.json")["contrasts"]
+    assert found["metrics"] == contrast_runs([PAIR], per_image, resamples=50)[0]["metrics"]
+    with pytest.raises(InputError, match="'r0' has no values"):
+        contrast_runs([pair | {"phi": "cider"}], read)
 
 
 def test_runs_without_values_or_on_other_images_are_refused(per_image, tmp_path):

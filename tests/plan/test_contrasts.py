@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, read
+from fivesentences.errors import InputError
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.study.exhibits import ContrastSpec
@@ -45,6 +46,41 @@ def test_nothing_is_contrasted_with_itself():
     for given in ({"a": "all"}, {"a": ["max", "all"], "b": "all"}, {"a": "all", "epochs": 3, "against": {"epochs": 3}}):
         with pytest.raises(ValidationError, match="'all'"):
             ContrastSpec(role="r", **given)
+
+
+def test_the_same_runs_are_contrasted_as_they_are_read(make_scale, tmp_path):
+    scale = make_scale(keep=None, studies=["s"], evaluation_phis=["tfidf"])
+    contrast = {"role": "flickr30k", "a": ["all", "hardest"], "inference": ["csls", "qb_norm"]}
+    study = study_of(contrast | {"against": {"inference": "naive"}}, contrast | {"against": {"inference": "dual_bank"}})
+    plan = plan_of(study, scale, tmp_path)
+    pairs = plan.comparisons.paired_runs("tiny", "s/t")
+    methods = [["csls", "naive"], ["qb_norm", "naive"]] * 2 + [["csls", "dual_bank"], ["qb_norm", "dual_bank"]] * 2
+    assert [pair["inference"] for pair in pairs] == methods
+    assert all(pair["a"] == pair["b"] and "phi" not in pair for pair in pairs)
+    assert set(map(tuple, plan.inferences.values())) == {("naive", "csls", "qb_norm", "dual_bank")}
+    for job in plan.jobs:
+        assert plan.banks_of(job) == [plan.places.banks(job)]
+        assert [run["name"] for run in plan.settings_of_banks(job)] == list(plan.jobs[job].runs)
+        assert all(run["dual"] for run in plan.settings_of_banks(job))
+
+
+def test_a_contrast_by_another_phi_is_scored_by_it_or_refused(make_scale, tmp_path):
+    study = study_of({"role": "flickr30k", "a": "all", "b": "hardest"})
+    of_phi = [study.tables[0].model_copy(update={"phi": "tfidf"})]
+    study = study.model_copy(update={"tables": of_phi})
+    plan = plan_of(study, make_scale(keep=None, studies=["s"], evaluation_phis=["tfidf"]), tmp_path)
+    assert [pair["phi"] for pair in plan.comparisons.paired_runs("tiny", "s/t")] == ["tfidf"]
+    assert "phi" not in plan.comparisons.paired_runs("tiny", "s/f")[0]
+    assert plan.comparisons.further_phis == ["tfidf"] and plan.comparisons.phi_of("s/f") == "cider"
+    with pytest.raises(InputError, match="evaluates no run by 'tfidf', the phi of s/t; add it to evaluation_phis"):
+        plan_of(study, make_scale(keep=None, studies=["s"], evaluation_phis=["cider"]), tmp_path)
+
+
+def test_an_ensemble_has_no_bank(make_scale, tmp_path):
+    study = study_of({"role": "flickr30k", "a": "all", "model": "two", "inference": "qb_norm", "b": "hardest"})
+    study = study.model_copy(update={"ensembles": {"two": ["vsepp", "vsepp"]}})
+    with pytest.raises(InputError, match="has no weights to score training queries, which qb_norm reads"):
+        plan_of(study, make_scale(keep=None, studies=["s"]), tmp_path)
 
 
 def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have(make_scale, tmp_path):

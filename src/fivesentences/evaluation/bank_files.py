@@ -37,7 +37,8 @@ def read_banks(path: Path) -> dict[str, BanksOfRun]:
     """
     lines = read_frame(path, "score the banks again", COLUMNS)
     found: dict[str, dict[Direction, dict[str, Bank]]] = {}
-    for (run, side, name, beta, k), items in lines.groupby(COLUMNS[:5], sort=False):
+    for _, items in lines.groupby(COLUMNS[:5], sort=False):
+        run, side, name, beta, k = (items[column].iloc[0] for column in COLUMNS[:5])
         bank = Bank(items["log_sum"].to_numpy(float), items["retrieved"].to_numpy(bool), float(beta), int(k))
-        found.setdefault(str(run), {}).setdefault(side, {})[str(name)] = bank
+        found.setdefault(str(run), {}).setdefault("i2t" if side == "i2t" else "t2i", {})[str(name)] = bank
     return dict(found)

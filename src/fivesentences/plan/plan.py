@@ -231,7 +231,7 @@ class Plan:
         return [name for name in self.evaluations[job].runs if self._banked(name)]
 
     def _banked(self, run: str) -> set[str]:
-        return {method_and_folds(reading)[0] for reading in self.inferences[run]}.intersection(BANKED)
+        return {method for reading in self.inferences[run] if (method := method_and_folds(reading)[0]) in BANKED}
 
     def banks_of(self, job: str) -> list[Path]:
         """Return the file of the banks that an evaluation job reads, if it reads any."""

@@ -84,8 +84,8 @@ def measured_contrasts(contrasts: Sequence[AnyContrast], numbers: Sequence[Path]
     measured = []
     for contrast in made:
         a, b = contrast.runs
-        selections = (getattr(side, "selection", None) for side in (contrast.a, contrast.b))
-        asked = [a, b, contrast.read.get("inference"), *selections]
+        asked = [a, b, contrast.read.get("inference")]
+        asked += [getattr(contrast.a, "selection", None), getattr(contrast.b, "selection", None)]
         one = next((known for known in found["contrasts"] if [known.get(key) for key in KEYS] == asked), None)
         if one is None:
             what = f"the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it"
