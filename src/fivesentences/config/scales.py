@@ -335,6 +335,8 @@ class Scale(Strict):
     """Further phi matrices of every dataset's test split."""
     sentence_encoders: dict[PhiModel, SentenceEncoder] = Field(default={})
     """Models of phi besides those that packages hold: `embedding:<name>`."""
+    judged_phis: dict[PhiModel, dict[Name, Path]] = Field(default={})
+    """phi from files of scores, `judged:<name>`: the file of each dataset."""
     matrices_of_others: list[OtherMatrix] = Field(default=[])
     """Similarities that were made elsewhere, as rows of tables and figures."""
     judges: list[JudgeSpec] = Field(default=[])

@@ -295,6 +295,7 @@ class Plan:
         found += [path for name in documents.documents for path in documents.read_for_documents(name).values()]
         found += [words for run in self.all_runs.values() if (words := run.training.vocabulary) is not None]
         found += [path for given in self.given for path in self.files_of_matrix(given)]
+        found += [path for files in self.scale.judged_phis.values() for path in files.values()]
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.report.published_of(exhibit)]
         found = [

@@ -270,7 +270,7 @@ class _Judge:
         if pairs is None or column not in pairs:
             return
         own = pairs[pairs["own"].astype(bool) & pairs[column].notna()]
-        low = 100.0 * (own[column].to_numpy(np.float64) < test.below)
+        low = np.where(own[column].to_numpy(np.float64) < test.below, 100.0, 0.0)
         if len(own):
             label = f"{len(own):,} captions, {REFERENCES[test.references]}"
             effect = mean_over_images(low, pd.factorize(own["image_id"])[0])
@@ -281,7 +281,8 @@ class _Judge:
         table = self.numbers.found.get(test.judge)
         right = None if table is None else table[table["order"] == test.phi]
         if right is not None and len(right):
-            within = float(len(right)) * (right["searched"].to_numpy() <= test.first)  # its mean is their number
+            reached = right["searched"].to_numpy() <= test.first
+            within = np.where(reached, float(len(right)), 0.0)  # its mean is how many there are
             effect = mean_over_images(within, pd.factorize(right["image_id"])[0])
             label = f"of {len(right):,} right pairs, among the first {test.first:,}"
             yield label, effect, self.reading.get("found_positives", ""), []
