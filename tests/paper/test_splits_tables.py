@@ -46,4 +46,4 @@ def test_words_are_counted_in_all_datasets_of_a_scale_which_needs_their_captions
     path = CONFIG / "papers_captions.yaml"
     plan = plan_of(scale_of(read_yaml(path), path), CONFIG)
     read = plan.report.numbers_of("papers_captions", "papers_captions/lengths")
-    assert read == [plan.places.corpus("flickr30k"), plan.places.corpus("coco")]
+    assert read == [plan.places.corpus("coco"), plan.places.corpus("flickr30k")]
