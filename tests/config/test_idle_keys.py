@@ -37,8 +37,12 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "CatalogueFile": (UNTRIED, {"tried"}),
     "PrecompData": (OWN_DATA, {"folder", "prefix", "testall"}),
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
-    "Scale": (MODEL, {"absent", "absent_data", "matrices_of_others", "released_sample", "sentence_encoders"}),
+    "Scale": (
+        MODEL,
+        {"absent", "absent_data", "judged_phis", "matrices_of_others", "released_sample", "sentence_encoders"},
+    ),
     "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
+    "LengthsTable": (QUESTION, {"split"}),
     "ReleasedSample": (OWN_DATA, {"photographs", "regions"}),
     "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),
     "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),

@@ -29,6 +29,7 @@ from fivesentences.study.exhibits import AnyFigure, AnyTable
 TABLES = {
     "runs": "knn_margin/table4",
     "agreement": "five_sentences/table1",
+    "lengths": "papers_captions/lengths",
     "margins": "evidence_margins/margins",
     "paired": "contrasts/paired",
     "splits": "knn_margin/splits",

@@ -185,6 +185,34 @@ def test_a_judge_and_labels_are_left_out_by_themselves(plan_without) -> None:
     assert not plan.missing_downloads("papers-complete")
 
 
+CXC_ALONE = {
+    "roles": {},
+    "features": None,
+    "grid_features": None,
+    "categories": None,
+    "datasets": {"coco": {"loader": "karpathy", "splits": ["test"]}},
+    "training": {},
+    "studies": ["daa_supp"],
+    "only": ["found_positives"],
+    "absent": "name",
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "absent", "read"),
+    [("here", "data/coco/instances.zip", False), ("here", "none", True), ("fetch", "data/coco/instances.zip", True)],
+)
+def test_labels_are_read_only_where_they_are_here_if_a_scale_says_so(plan_without, labels, absent, read) -> None:
+    plan = plan_without(absent, labels=labels, **CXC_ALONE)
+    assert bool(plan.datasets.labels_of("coco")) == read
+    assert plan.phi.phis_read("found_positives")  # the curves by phi stay
+    if not read:
+        (record,) = plan.scale.absent_data
+        assert record.sentence("MS-COCO").startswith("What needs the labels of MS-COCO (PMRP, pairs by shared labels)")
+        assert "data/coco/instances.zip is not here; --config labels=fetch" in record.how[0]
+        assert not plan.missing_downloads("papers")
+
+
 def test_where_nothing_is_left_every_file_is_named(plan_without) -> None:
     with pytest.raises(InputError, match=r"scale papers: absent is leave_out, and nothing is left: .*data/nus_wide"):
         plan_without("data", studies=["sched_sam"], roles={}, judges=[])

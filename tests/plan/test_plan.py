@@ -231,7 +231,7 @@ def test_the_truth_is_a_phi_of_drawn_scenes_and_of_nothing_else(plans):
 
 
 @pytest.mark.parametrize(("metric", "asked"), [("PMRP", True), ("Rsum", False)])
-def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, asked):
+def test_labels_of_images_are_read_where_a_table_shows_pmrp(plans, metric, asked):
     changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
     scale = plans("broad").scale.model_copy(update=changes)
     study = plans("broad").studies["knn_margin"]

@@ -52,7 +52,8 @@ IMAGE_OF_CAPTION = [3, 0, 1, 1, 5, 2, 0, 4, 3, 3, 2, 6, 7, 0, 8, 4, 1, 0, 2, 3, 
 
 # Vectors are compared by products of BLAS, whose last bits depend on the block: see test_embedding.py.
 # The truth of drawn scenes is given, not computed.
-WHOLE = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and name not in ("embedding", "truth")]
+GIVEN = ("embedding", "truth", "judged")
+WHOLE = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and name not in GIVEN]
 NAMES = [*WHOLE, *(f"{name}-reattached" for name in WHOLE if SEMANTIC_METRICS[name].tokenised), "cider-ptb"]
 LARGEST = {name: 10.0 if name.startswith("cider") else 1.0 for name in NAMES}
 # Between a cell alone and the cell of the matrix: float64 sums in another order; counts and sets are exact.

@@ -249,6 +249,15 @@ def content_of_judgements(wildcards):
     return None if wildcards.judge == "scenes_truth" else content_of(*judgements(wildcards))
 
 
+def scores(wildcards):
+    """The file of a phi that somebody gave, if it is one."""
+    return given(PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi]))
+
+
+def content_of_scores(wildcards):
+    return content_of(*PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi]))
+
+
 def vocabularies(wildcards):
     runs = PLAN.runs_of_job(job_of(wildcards))
     return sorted({words for run in runs if (words := run.training.vocabulary) is not None})

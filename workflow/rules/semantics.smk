@@ -88,6 +88,7 @@ rule score_captions:
         tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
         vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
         truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
+        scores=scores,
     output:
         phi="results/semantics/{dataset}/{split}/{phi}.npy",
         note="results/semantics/{dataset}/{split}/{phi}.json",
@@ -99,6 +100,8 @@ rule score_captions:
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
+    params:
+        scores=content_of_scores,
     message:
         "Score every caption of {wildcards.dataset}/{wildcards.split} against every image by {wildcards.phi}"
     script:
@@ -111,6 +114,7 @@ use rule score_captions as score_training_captions with:
         tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
         vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
         truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
+        scores=scores,
     output:
         phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
         note="results/semantics/{dataset}/train/{phi},{captions}.json",
@@ -120,6 +124,7 @@ use rule score_captions as score_training_captions with:
         "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
     params:
         part=part_of_training,
+        scores=content_of_scores,
     message:
         "Score the training captions of {wildcards.dataset} ({wildcards.captions}) against their images by {wildcards.phi}"
 

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.commands.arguments import Mirror, Out, Quiet
@@ -24,8 +26,9 @@ from fivesentences.semantics import (
 )
 from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.java.scene_graph_parser import journal_of
+from fivesentences.semantics.judged import read_judged
 from fivesentences.semantics.phi_file import check_matrix, note_beside
-from fivesentences.semantics.registry import needs_tuples, parse_name
+from fivesentences.semantics.registry import is_given, needs_tuples, parse_name
 from fivesentences.semantics.tokenisation import one_word_each
 from fivesentences.semantics.top_k import FILES, check_store
 from fivesentences.storage import check_outputs, remove_unlocked
@@ -33,7 +36,9 @@ from fivesentences.storage import check_outputs, remove_unlocked
 
 def _names(begun: str) -> list[str]:
     """Return names of phi, for the completion of the shell."""
-    known = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and not metric.drawn]
+    known = [
+        name for name, metric in SEMANTIC_METRICS.items() if metric.whole and not metric.drawn and not metric.given
+    ]
     return [name for name in known if name.startswith(begun)]
 
 
@@ -53,14 +58,16 @@ def phi(
 
     An image is represented by its own captions. The matrix has one row per
     caption and one column per image; a .json beside it says what it was made
-    of. A line of CAPTIONS ends at \\n (where all lines do: at \\r\\n),
+    of. judged:FILE reads scores instead: a CSV with the columns caption, image
+    (numbers from 0, in the order of CAPTIONS) and score, where missing pairs
+    score 0, or a .npy of the whole matrix. A line of CAPTIONS ends at \\n (where all lines do: at \\r\\n),
     whatever else a caption holds.
 
     SPICE parses every distinct caption once, some 25 ms each on two cores,
     and keeps the result beside the matrix for the next time.
 
     Args:
-        name: Such as cider, spice, bleu4, rouge_l, cider-ptb.
+        name: Such as cider, spice, bleu4, rouge_l, cider-ptb, judged:scores.csv.
         captions: UTF-8 text, one caption per line; or a file that names images: a token file, CSV, JSON.
         out: The matrix, .npy; with --top-k a folder.
         per_image: Captions per image, which stand together; default 5, or what the file says.
@@ -105,7 +112,8 @@ def phi(
     elif needs_tuples(name):
         made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
     if top_k is None:
-        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
+        scores = _scores_of(name, pairing)
+        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name, truth=scores)
         note, kind = read_phi_note(out), "float32"
         matrix = read_npy(out)
         blank = {"captions": ~matrix.any(axis=1), "images": ~matrix.any(axis=0)}
@@ -119,6 +127,14 @@ def phi(
     print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
     if zeros:
         print(f"0 against all others, because they are blank or share no word with any: {', '.join(zeros)}.")
+
+
+def _scores_of(name: str, image_of_caption: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """Return the scores of a phi that somebody gave; None for others."""
+    if not is_given(name):
+        return None
+    captions, images = (list(map(str, range(n))) for n in (len(image_of_caption), int(image_of_caption.max()) + 1))
+    return read_judged(name.partition(":")[2], captions, images)
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:

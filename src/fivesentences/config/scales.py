@@ -217,7 +217,7 @@ class LeaveOut(Strict):
 
 
 class AbsentData(Strict):
-    """Data that planning did not find, with ``absent: leave_out``, and what brings them."""
+    """Data that planning did not find, with ``absent: leave_out`` or ``labels: here``, and what brings them."""
 
     part: Literal["dataset", "documents", "judge", "features", "photographs", "labels"]
     name: Name
@@ -243,7 +243,7 @@ class AbsentData(Strict):
             "judge": f"The judgements of {name} are left out",
             "features": f"{counted} with features {self.features} of {name} {'is' if rows == 1 else 'are'} left out",
             "photographs": f"Pages show no photographs, for want of those of {name}",
-            "labels": f"PMRP on {name} is left out",
+            "labels": f"What needs the labels of {name} (PMRP, pairs by shared labels) is left out",
         }
         more = [f"{len(self.how) - FEW} more files are missing."] if len(self.how) > FEW + 1 else []
         return f"{what[self.part]}: {' '.join([*self.how[:FEW], *more] if more else self.how)}"
@@ -335,6 +335,8 @@ class Scale(Strict):
     """Further phi matrices of every dataset's test split."""
     sentence_encoders: dict[PhiModel, SentenceEncoder] = Field(default={})
     """Models of phi besides those that packages hold: `embedding:<name>`."""
+    judged_phis: dict[PhiModel, dict[Name, Path]] = Field(default={})
+    """phi from files of scores, `judged:<name>`: the file of each dataset."""
     matrices_of_others: list[OtherMatrix] = Field(default=[])
     """Similarities that were made elsewhere, as rows of tables and figures."""
     judges: list[JudgeSpec] = Field(default=[])
@@ -355,10 +357,12 @@ class Scale(Strict):
     keep: list[CellSpec] | None = None
     """The only rows that are made, except by the target `complete`; null: all; none beside matrices of others."""
     leave_out: LeaveOut = LeaveOut()
+    labels: Literal["fetch", "here"] = "fetch"
+    """Whether labels of a dataset's images (instances of MS-COCO) are always read, or only where their file is here."""
     absent: Literal["name", "leave_out"] = "name"
     """What happens where data are not here that no program brings: planning names them, or leaves out their rows."""
     absent_data: list[AbsentData] = Field(default=[])
-    """What planning left out with `absent: leave_out`; not for files."""
+    """What planning left out with `absent: leave_out` or `labels: here`; not for files."""
 
     @property
     def complete(self) -> Scale:

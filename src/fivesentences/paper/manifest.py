@@ -140,7 +140,8 @@ def _here(path: Path, config: Path) -> Path:
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """Word what differs here from a manifest: settings, and files.
 
-    Downloads, captions, and values per image, query or pair, count only where they are.
+    Downloads, captions, and values per image, query or pair, count only where they are. Claims do not: no number is
+    made of them, and verdicts are kept with the claims that they are of.
     """
     ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
@@ -150,6 +151,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
         dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
     for part in ("numbers", "inputs", "made"):
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
+        known = {path: digest for path, digest in known.items() if path not in plan.claims_files}
         for path, digest in checksums(known).items():
             if digest is None:
                 needed = part == "numbers" and path not in dispensable

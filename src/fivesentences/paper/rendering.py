@@ -20,6 +20,7 @@ from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 
 TABLES = {
     "agreement": "tables.agreement:agreement_table",
+    "lengths": "tables.splits:lengths_table",
     "margins": "tables.margins:margins_table",
     "paired": "tables.paired:paired_table",
     "runs": "tables.runs:runs_table",

@@ -1,4 +1,7 @@
-"""What a scale leaves out with ``absent: leave_out``: the rows of data that are not here and that no program brings."""
+"""What a scale leaves out: with ``absent: leave_out`` the rows of data that are not here and that no program brings.
+
+With ``labels: here`` it is what needs labels that are not here, though a program would bring them.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,24 @@ def without_absent(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
             how = dict.fromkeys(sentence for one in scale.absent_data for sentence in one.how)
             raise InputError(f"scale {scale.scale}: absent is leave_out, and nothing is left: {' '.join(how)}")
     return plan
+
+
+def without_labels(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
+    """Return the plan of a scale with ``labels: here`` without labels whose file is neither in place nor in a mirror.
+
+    Args:
+        plan: The plan with labels.
+        plan_of: Plans a scale with the same studies.
+    """
+    scale, datasets = plan.scale, plan.datasets
+    for dataset in datasets.except_for(datasets.scenes):
+        files = datasets.downloaded(dataset, "instances") if datasets.labels_of(dataset) else []
+        how = [
+            f"{path} is not here; --config labels=fetch has it fetched." for path in files if not datasets.is_here(path)
+        ]
+        if how:
+            scale = _without(scale, AbsentData(part="labels", name=dataset, how=how))
+    return plan if scale is plan.scale else plan_of(scale)
 
 
 def absent_data(plan: Plan) -> list[AbsentData]:

@@ -160,10 +160,12 @@ class Datasets:
         return known.get(key)
 
     def labels_of(self, dataset: str) -> list[Path]:
-        """Return which objects are in a dataset's images, if that is known and a table shows PMRP."""
+        """Return which objects are in a dataset's images, if that is known and a table or figure counts by them."""
         entry = self.catalogue.datasets.get(dataset)
         known = dataset in self.scenes or (entry is not None and "instances" in entry.files)
-        asked = any(column.metric == "PMRP" for exhibit in self.exhibits.values() for column in exhibit.metrics())
+        shown = self.exhibits.values()
+        asked = any(column.metric == "PMRP" for exhibit in shown for column in exhibit.metrics())
+        asked = asked or any(exhibit.reads == "found_positives" for exhibit in shown)
         if not (known and asked) or self.scale.lacks("labels", dataset):
             return []
         return [self.places.beside_corpus(dataset, "labels.parquet")]

@@ -10,7 +10,7 @@ from fivesentences.config.scales import RIGHT
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
 from fivesentences.plan.places import as_text, captions_of, part_of
-from fivesentences.semantics.registry import PACKAGED, is_drawn, model_of, needs_tuples
+from fivesentences.semantics.registry import PACKAGED, is_drawn, is_given, model_of, needs_tuples
 from fivesentences.study.runs import RunSpec
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ class Phi:
         for phi in (*self.matrices, *(phi for phi, _ in self.judged), *of_losses):
             if (model := model_of(phi)) is not None:
                 self.sentence_encoder(model)
+            elif is_given(phi):
+                self._files_of_scores(phi)
+        for phi, _ in self.judged:
+            if is_given(phi):
+                said = f"a table of agreement asks for '{phi}', which is a file of scores and computes none"
+                raise InputError(
+                    said, where="judged_phis", cure="give these scores as another matrix, or remove the row"
+                )
 
     def phis_read(self, *sources: str) -> list[str]:
         """Return every phi whose whole matrix is read for figures made from some ``sources``; default: from any."""
@@ -83,6 +91,29 @@ class Phi:
         if dataset not in self.datasets.scenes:
             raise InputError(f"phi 'truth' is asked of {dataset}, and only drawn scenes have it; choose another phi.")
         return [self.places.beside_corpus(dataset, "truth.npy")]
+
+    def scores_of(self, dataset: str, phis: Iterable[str]) -> list[Path]:
+        """Return the files of scores of a dataset that some phi are.
+
+        Raises:
+            InputError: If the scale names no such file.
+        """
+        found = []
+        for phi in filter(is_given, phis):
+            files = self._files_of_scores(phi)
+            if dataset not in files:
+                raise InputError(
+                    f"'{phi}' has no file of scores of '{dataset}'", where="judged_phis", cure="add it there"
+                )
+            found.append(files[dataset])
+        return found
+
+    def _files_of_scores(self, phi: str) -> dict[str, Path]:
+        name, known = phi.partition(":")[2], self.scale.judged_phis
+        if name not in known:
+            hint = did_you_mean(name, known) or "add it there, with a file for each dataset"
+            raise InputError(f"nobody gives the scores '{phi}'", where="judged_phis", cure=hint)
+        return known[name]
 
     def sentence_encoder(self, model: str) -> dict[str, Any]:
         """Return what encodes captions for ``embedding:<model>``, as plain data.

@@ -17,7 +17,7 @@ from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, co
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import OtherMatrix, Scale
 from fivesentences.errors import InputError
-from fivesentences.plan.absent import without_absent
+from fivesentences.plan.absent import without_absent, without_labels
 from fivesentences.plan.comparisons import Comparisons
 from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.features import Features, with_regions_at_hand
@@ -322,6 +322,7 @@ class Plan:
         found += [path for name in documents.documents for path in documents.read_for_documents(name).values()]
         found += [words for run in self.all_runs.values() if (words := run.training.vocabulary) is not None]
         found += [path for given in self.given for path in self.files_of_matrix(given)]
+        found += [path for files in self.scale.judged_phis.values() for path in files.values()]
         found += [*self.study_files_of_claims, *self.claims_files]
         found += [path for exhibit in self.exhibits for path in self.report.published_of(exhibit)]
         found = [
@@ -405,5 +406,8 @@ def plan_of(
     def plan(scale: Scale) -> Plan:
         return Plan(scale, studies, known, places=places, config=config, claims=claims)
 
+    planned = plan(scale)
+    if scale.labels == "here":
+        planned = without_labels(planned, plan)
     # Without a list of downloads nobody knows what is missing.
-    return without_absent(plan(scale), plan) if scale.absent == "leave_out" and known.datasets else plan(scale)
+    return without_absent(planned, plan) if scale.absent == "leave_out" and known.datasets else planned

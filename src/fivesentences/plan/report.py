@@ -56,8 +56,9 @@ class Report:
             case "margins":
                 return [places.margins(scale, dataset) for dataset in self.plan.datasets.with_training_captions]
             case "corpora":
-                played = self.plan.scales[scale].roles
-                return [places.corpus(one) for one in dict.fromkeys(played[r] for r in exhibit.roles() if r in played)]
+                played, named = self.plan.scales[scale].roles, exhibit.roles()
+                counted = [played[role] for role in named if role in played] if named else self.plan.datasets.with_parts
+                return [places.corpus(dataset) for dataset in dict.fromkeys(counted)]
             case "subspaces":
                 return self.plan.subspaces.numbers_of(methods)
             case "subspace_histories":

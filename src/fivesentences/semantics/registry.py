@@ -38,6 +38,7 @@ class SemanticMetric:
         idf: Whether a score depends on all captions of the corpus, through document frequencies.
         tuples: Whether the metric compares scene-graph tuples.
         drawn: Whether the scores are those of the program that drew the scenes, and nobody can compute them.
+        given: Whether somebody gives the scores, in a file.
         whole: Whether a whole matrix can be computed; otherwise only pairs.
         undefined: Description of the cells where the metric is undefined.
     """
@@ -48,6 +49,7 @@ class SemanticMetric:
     idf: bool = False
     tuples: bool = False
     drawn: bool = False
+    given: bool = False
     whole: bool = True
     undefined: str | None = None
 
@@ -75,7 +77,8 @@ class PhiParts(NamedTuple):
 
 
 #: Every phi by name. ``prepare`` turns one into a scorer. A name may end in a tokenisation, such as ``cider-ptb``; that
-#: of ``embedding`` may name a model and how references are taken, such as ``embedding:wordllama-max``.
+#: of ``embedding`` may name a model and how references are taken, such as ``embedding:wordllama-max``, and that of
+#: ``judged`` says whose scores they are, such as ``judged:annotators``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "cider": SemanticMetric("cider:CiderScorer", tokenised=True, idf=True),
     "spice": _spice("all"),
@@ -89,6 +92,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "meteor": SemanticMetric("java.meteor:MeteorScorer", whole=False),
     "binary": SemanticMetric("scoring:BinaryScorer"),
     "truth": SemanticMetric("scoring:TruthScorer", drawn=True),
+    "judged": SemanticMetric("scoring:TruthScorer", given=True),
 }
 
 
@@ -110,6 +114,10 @@ def parse_name(phi_name: str) -> PhiParts:
             kinds = ", ".join(REFERENCE_KINDS)
             raise InputError(f"phi is {phi_name!r}; references are one of {kinds}, as in 'embedding-max'.")
         return PhiParts("embedding", None, model, references)
+    if name == "judged":
+        if not model:
+            raise InputError(f"phi is {phi_name!r}; say whose scores these are, as in 'judged:annotators'.")
+        return PhiParts("judged")
     name, dash, tokenisation = phi_name.partition("-")
     metric = SEMANTIC_METRICS.get(name)
     if metric is None:
@@ -141,7 +149,7 @@ def of_batches(phi_name: str) -> bool:
         InputError: If there is no such metric or tokenisation.
     """
     metric = SEMANTIC_METRICS[parse_name(phi_name).metric]
-    return metric.whole and not metric.tuples and not metric.drawn
+    return metric.whole and not metric.tuples and not metric.drawn and not metric.given
 
 
 def is_drawn(phi_name: str) -> bool:
@@ -151,6 +159,15 @@ def is_drawn(phi_name: str) -> bool:
         InputError: If there is no such metric or tokenisation.
     """
     return SEMANTIC_METRICS[parse_name(phi_name).metric].drawn
+
+
+def is_given(phi_name: str) -> bool:
+    """Return whether a phi is read from a file of scores.
+
+    Raises:
+        InputError: If there is no such metric or tokenisation.
+    """
+    return SEMANTIC_METRICS[parse_name(phi_name).metric].given
 
 
 def model_of(phi_name: str) -> str | None:
@@ -179,7 +196,8 @@ def prepare(
             image.
         tuples: Scene-graph tuples of the captions, for SPICE.
         vectors: Vectors of the captions by the phi's model, for ``embedding``; default: encode the captions.
-        truth: ``[captions, images]`` in [0, 1], how much of each caption is true of each scene, for ``truth``.
+        truth: ``[captions, images]`` in [0, 1], how much of each caption is true of each scene, for ``truth``; the
+            scores, for ``judged``.
 
     Raises:
         InputError: If there is no such phi, the captions do not fit, or tuples or a truth are needed and missing.
@@ -208,6 +226,10 @@ def prepare(
     if metric.drawn:
         if truth is None:
             raise InputError(f"{phi_name!r} is known of drawn scenes only; choose another phi.")
+        settings = {"truth": truth}
+    if metric.given:
+        if truth is None:
+            raise InputError(f"{phi_name!r} is a file of scores, and cannot be computed here; choose another phi.")
         settings = {"truth": truth}
     made: Scorer = class_named(f"fivesentences.semantics.{metric.scorer}")(texts, image_of_caption, **settings)
     return made

@@ -114,12 +114,12 @@ class BinaryScorer(Scorer):
 
 
 class TruthScorer(Scorer):
-    """phi that is known: the share of a caption's claims that hold in a drawn scene, whatever other captions say.
+    """phi that is known: how much of a caption holds in a drawn scene, or what somebody scored, whatever captions say.
 
     Args:
         captions: Raw captions; their words do not matter.
         image_of_caption: ``[captions]`` image index of each caption.
-        truth: ``[captions, images]`` in [0, 1]; see ``scenes.generation.truth_matrix``.
+        truth: ``[captions, images]``, at least 0; see ``scenes.generation.truth_matrix`` and ``judged.read_judged``.
 
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``truth`` does not fit.

@@ -6,7 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Direction, Fraction, Inference, Name, Noise, PhiName, Strict, as_list
+from fivesentences.config.types import (
+    Count,
+    Direction,
+    Fraction,
+    Inference,
+    Judge,
+    Name,
+    Noise,
+    PhiName,
+    References,
+    Strict,
+    as_list,
+)
 from fivesentences.study.exhibits import ColumnSpec
 
 Expect = Literal["more", "less", "same", "not_less"]
@@ -214,8 +226,36 @@ class FoundTest(Test):
     b: PhiName | Literal["labels"]
 
 
+class SizeTest(Test):
+    """A number that stands in the text of a paper, such as "about 15%", and ours: as close as print rounds it."""
+
+    judge: Judge
+    """Whose pairs are counted."""
+    phi: PhiName
+    level: float
+    """The number in print."""
+    within: float = Field(gt=0)
+    """How far from it ours may lie to be called the same: half a unit of the last digit that print gives."""
+
+
+class OwnBelowTest(SizeTest):
+    """Percentage of captions that score below a bar with their own image."""
+
+    kind: Literal["own_below"]
+    references: References = "kept"
+    """Whether the caption is among the references that it is compared with."""
+    below: float
+
+
+class AmongTest(SizeTest):
+    """Number of a judge's right pairs among the first so many pairs of a caption with another image."""
+
+    kind: Literal["among"]
+    first: int = Field(ge=1)
+
+
 AnyTest = Annotated[
-    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest,
+    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest | OwnBelowTest | AmongTest,
     Field(discriminator="kind"),
 ]
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from fivesentences.choices import Split
 from fivesentences.config.documents import Selection
 from fivesentences.config.features import of_kind
 from fivesentences.config.metrics import METRICS, metric_of, pattern_of
@@ -416,7 +417,7 @@ class Exhibit(Strict):
         return []
 
     def roles(self) -> list[Name]:
-        """Return the roles whose datasets it counts, if it reads corpora."""
+        """Return the roles whose datasets it counts, if it reads corpora; none if it counts all of the scale."""
         return []
 
     def _found(self, field: str, kind: type[AnyKind]) -> list[AnyKind]:
@@ -568,6 +569,15 @@ class SplitsTable(TableSpec):
     def roles(self) -> list[Name]:
         """Return the roles of its rows."""
         return [row.role for row in self.rows]
+
+
+class LengthsTable(TableSpec):
+    """Words per caption of a split, one row per dataset of the scale that has it."""
+
+    reads: ClassVar[Source] = "corpora"
+
+    kind: Literal["lengths"]
+    split: Split = "test"
 
 
 class SubspaceTable(TableSpec):
@@ -912,7 +922,14 @@ class GallerySpec(Exhibit):
 
 
 AnyTable = Annotated[
-    RunTable | AgreementTable | MarginsTable | PairedTable | SplitsTable | SubspaceTable | SubspaceContrastTable,
+    RunTable
+    | AgreementTable
+    | LengthsTable
+    | MarginsTable
+    | PairedTable
+    | SplitsTable
+    | SubspaceTable
+    | SubspaceContrastTable,
     Field(discriminator="kind"),
 ]
 AnyFigure = Annotated[

@@ -152,6 +152,39 @@ def test_pairs_that_labels_take_along_are_a_power_of_ten(plan, power, verdict):
     assert effects_of(imprecise)[0]["value"] == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
 
 
+def test_a_share_in_print_is_compared_as_closely_as_print_rounds_it(plan):
+    # 15,000 own captions of 3,000 images, 15% of them below the bar; without themselves as references 60% are.
+    own = pd.DataFrame({"image_id": np.arange(15_000) // 5, "own": True, "human": 4.0})
+    own["tfidf"] = np.where(np.arange(15_000) % 20 < 3, 0.29, 0.31)
+    own["tfidf|own_left_out"] = np.where(np.arange(15_000) % 5 < 3, 0.1, 0.3)  # the bar itself is not below it
+    other = own.assign(own=False, tfidf=0.0)
+    names = ("daa_supp/daa_few_below", "daa_supp/daa_few_below_left_out")
+    judged = {"cxc": pd.concat([own, other]), "some_judge": other}
+    found = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged=judged), *names)
+    kept, left_out = (found[name] for name in names)
+    assert (kept["verdict"], left_out["verdict"]) == ("holds", "fails") and kept["unit"] == "points"
+    assert effects_of(kept)[0]["value"] == pytest.approx(15.0)
+    assert effects_of(left_out)[0]["value"] == pytest.approx(60.0)
+    (cell,) = kept["cells"]
+    assert cell["label"].startswith("15,000 captions") and cell["effect"]["queries"] == 3000
+    bare = {"cxc": judged["cxc"].drop(columns="tfidf|own_left_out"), "some_judge": other}
+    untested = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged=bare), names[1])[names[1]]
+    assert untested["verdict"] == "nobody has run it"
+
+
+@pytest.mark.parametrize(("among", "verdict"), [(7000, "holds"), (6000, "fails"), (6500, "open: interval too wide")])
+def test_right_pairs_among_the_first_are_counted(plan, among, verdict):
+    place = np.random.default_rng(0).permutation(10_000)
+    right = pd.DataFrame({"image_id": place % 4000, "caption_id": place, "order": "tfidf"})
+    right["searched"] = np.where(place < among, 1_500_000, 1_500_001)
+    far = right.assign(order="cider", searched=9e6)
+    name = "daa_supp/daa_found_by_cider"
+    numbers = numbers_of(plan, lambda run: 0.0, found={"cxc": pd.concat([right, far]), "some_judge": far})
+    found = judged_of(plan, numbers, name)[name]
+    assert found["verdict"] == verdict and effects_of(found)[0]["value"] == pytest.approx(among)
+    assert found["cells"][0]["label"] == "of 10,000 right pairs, among the first 1,500,000"
+
+
 def test_documents_of_category_retrieval_are_compared_by_mean_average_precision():
     plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
     precisions = {}

@@ -13,6 +13,7 @@ import pandas as pd
 from fivesentences.config.metrics import metric_of
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
+from fivesentences.evaluation.agreement import column_of
 from fivesentences.evaluation.seed_contrasts import Precisions, read_precisions
 from fivesentences.evaluation.tidy import read_per_image, read_tidy
 from fivesentences.paper.claims.verdicts import (
@@ -29,18 +30,21 @@ from fivesentences.paper.claims.verdicts import (
 )
 from fivesentences.paper.numbers.results import Measure, Results, kind_of
 from fivesentences.paper.text.claim_notes import cell_in_words
-from fivesentences.paper.text.names import listed, unique
+from fivesentences.paper.text.names import REFERENCES, listed, unique
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.study.claims import (
+    AmongTest,
     AnyTest,
     Claim,
     FoundTest,
     JudgesTest,
     LevelTest,
     MethodsTest,
+    OwnBelowTest,
     RanksTest,
     RunsTest,
+    SizeTest,
 )
 from fivesentences.study.exhibits import ColumnSpec
 from fivesentences.study.expand import expand_rows, rows_shown
@@ -142,7 +146,7 @@ class _Judge:
     def claim(self, paper: PaperClaims, claim: Claim, made: Sequence[RunCell | MethodCell]) -> dict[str, Any]:
         """Test one claim and word what can be said of it."""
         test, (unit, smallest) = claim.test, _unit(claim.test)
-        level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
+        level = test.level if isinstance(test, LevelTest | RanksTest | SizeTest) else 0.0
         tested = list(self._tested(test, paper.study, made))
         outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
         chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
@@ -163,6 +167,10 @@ class _Judge:
                 yield from self._of_judges(test)
             case FoundTest():
                 yield from self._of_found(test)
+            case OwnBelowTest():
+                yield from self._of_own_captions(test)
+            case AmongTest():
+                yield from self._of_first_pairs(test)
             case _:
                 for cell in made:
                     effect = self._of_runs(cell) if isinstance(cell, RunCell) else self._of_methods(cell, test)
@@ -256,9 +264,32 @@ class _Judge:
                 label = f"{judge.replace('_', ' ')}, {len(searched):,} right pairs"
                 yield label, effect, self.reading.get("found_positives", ""), []
 
+    def _of_own_captions(self, test: OwnBelowTest) -> Iterator[Tested]:
+        """Yield the percentage of own captions below the bar, if the judge's table of pairs has that phi."""
+        pairs, column = self.numbers.judged.get(test.judge), column_of(test.phi, test.references)
+        if pairs is None or column not in pairs:
+            return
+        own = pairs[pairs["own"].astype(bool) & pairs[column].notna()]
+        low = np.where(own[column].to_numpy(np.float64) < test.below, 100.0, 0.0)
+        if len(own):
+            label = f"{len(own):,} captions, {REFERENCES[test.references]}"
+            effect = mean_over_images(low, pd.factorize(own["image_id"])[0])
+            yield label, effect, self.reading.get("correlations", ""), []
+
+    def _of_first_pairs(self, test: AmongTest) -> Iterator[Tested]:
+        """Yield the number of right pairs among the first, if pairs were searched by that phi."""
+        table = self.numbers.found.get(test.judge)
+        right = None if table is None else table[table["order"] == test.phi]
+        if right is not None and len(right):
+            reached = right["searched"].to_numpy() <= test.first
+            within = np.where(reached, float(len(right)), 0.0)  # its mean is how many there are
+            effect = mean_over_images(within, pd.factorize(right["image_id"])[0])
+            label = f"of {len(right):,} right pairs, among the first {test.first:,}"
+            yield label, effect, self.reading.get("found_positives", ""), []
+
 
 def _unit(test: AnyTest) -> tuple[Unit, float]:
-    """Return the unit of an effect and the smallest that counts: half a percent of the metric's range."""
+    """Return the unit of an effect and the smallest that counts: half a percent of the metric's range, or as stated."""
     unit: Unit = "fraction"
     if isinstance(test, RunsTest | LevelTest):
         metric = metric_of(test.measure.metric)
@@ -266,6 +297,8 @@ def _unit(test: AnyTest) -> tuple[Unit, float]:
         found = SHARE * (600.0 if metric.name in ("Rsum", "Nsum") else 100.0) if unit else 1.0
     elif isinstance(test, FoundTest):
         unit, found = "", POWER
+    elif isinstance(test, SizeTest):
+        unit, found = "points" if isinstance(test, OwnBelowTest) else "", test.within
     else:
         found = SHARE * (1.0 if isinstance(test, MethodsTest) else 2.0)
     return unit, found

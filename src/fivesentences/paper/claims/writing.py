@@ -25,6 +25,7 @@ COLUMNS = [
     *(one.name for one in fields(Effect)),
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+AS_THEY_ARE = ("level", "ranks", "own_below", "among")  # kinds of tests whose values are no differences
 HOW = (
     "A statement holds if it does in every setting that the scale trains, partly if in some. It fails if it fails in "
     "more than half of them and holds in none.",
@@ -141,7 +142,7 @@ def _here(claim: Stored) -> str:
 
 
 def _decimals(claim: Stored) -> int:
-    return 3 if claim["unit"] == "fraction" else 1
+    return 0 if claim["test"]["kind"] == "among" else 3 if claim["unit"] == "fraction" else 1
 
 
 def _power(claim: Stored) -> str:
@@ -154,7 +155,7 @@ def _power(claim: Stored) -> str:
 
 def _cell(cell: Mapping[str, Any], claim: Stored) -> dict[str, Any]:
     effect, decimals = cell["effect"], _decimals(claim)
-    show = number if claim["test"]["kind"] in ("level", "ranks") else signed
+    show = number if claim["test"]["kind"] in AS_THEY_ARE else signed
     interval = "" if effect["low"] is None else f"[{show(effect['low'], decimals)}, {show(effect['high'], decimals)}]"
     kind = {"judged images": "images", "settings": "settings"}.get(effect["over"], "queries")
     counts = [f"{effect['seeds']} seed{'s' * (effect['seeds'] != 1)}"] if effect["seeds"] else []

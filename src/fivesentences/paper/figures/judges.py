@@ -23,7 +23,7 @@ from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, 
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi, notes_without_judges
-from fivesentences.paper.text.names import REFERENCES, STATISTICS, UNDEFINED, listed, number, phi_in_words
+from fivesentences.paper.text.names import REFERENCES, STATISTICS, UNDEFINED, listed, number, phi_in_words, unique
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementFigure, FoundPositivesFigure
 from fivesentences.study.study import Study
 
@@ -186,6 +186,8 @@ def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers
         thinned = [_thinned(line) for _, line in steps.groupby("order", sort=False)]
         parts += [*thinned, *([printed] if len(printed) else [])]
     data = pd.concat(parts if len(parts) == 1 else parts[1:], ignore_index=True)[FOUND]
+    unlabelled = [context.scale.lacks("labels", dataset) for dataset in unique(data["dataset"])]
+    notes += [one.sentence(context.study.label_of(one.name)) for one in unlabelled if one is not None]
     notes += [*notes_without_judges(context.study, context.scale, spec.phis), *spec.notes]
     return Drawing(data, notes, lambda canvas: _draw_positives(canvas, context.study, data))
 

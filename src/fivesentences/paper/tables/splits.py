@@ -1,14 +1,14 @@
-"""How many images and captions each split of the scale's datasets has, beside what a paper says."""
+"""How many images and captions each split of the scale's datasets has, and how long the captions are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.corpus import CorpusSizes
+from fivesentences.corpus import Corpus, CorpusSizes
 from fivesentences.paper.context import Context
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, csv_of
-from fivesentences.study.exhibits import SplitsTable
+from fivesentences.study.exhibits import LengthsTable, SplitsTable
 
 # Each column: what is counted, and the split as a corpus, a reader and a published table call it.
 COUNTED = [
@@ -18,6 +18,7 @@ COUNTED = [
 ]
 KEYS = ("role", "dataset", "folds", "row", "published_row", "items", "split")
 VALUES = {"value": "value", "published": "published", "difference": "difference"}
+LENGTHS = {"images": 0, "captions": 0, "words per caption": 1}  # each column, and its digits after the point
 
 
 def splits_table(spec: SplitsTable, context: Context, numbers: Sequence[Path]) -> Table:
@@ -46,6 +47,26 @@ def splits_table(spec: SplitsTable, context: Context, numbers: Sequence[Path]) -
     notes = [_how_read(label_of(name), one) for name, one in sizes.items() if one.read_as]
     csv = csv_of(KEYS, VALUES)
     return Table(*context.texts(spec), ("Dataset",), columns, groups, (*notes, *spec.notes), 0, csv)
+
+
+def lengths_table(spec: LengthsTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Count the words of captions, as white space parts them, in the corpora that have the split."""
+    columns = tuple(
+        Column((name.capitalize(),), name, {"quantity": name}, "neither", digits) for name, digits in LENGTHS.items()
+    )
+    rows, notes = [], []
+    for corpus in map(Corpus.read, numbers):
+        if spec.split not in corpus.splits:
+            continue
+        part = corpus.split(spec.split)
+        words = sum(len(caption.split()) for caption in part.captions) / part.n_captions
+        cells = tuple(map(Cell, (part.n_images, part.n_captions, words)))
+        keys = {"dataset": corpus.name, "split": spec.split}
+        rows.append(TableRow("ours", (context.study.label_of(corpus.name),), keys, "", False, cells))
+        notes.append(f"{rows[-1].labels[0]}: the {spec.split} split.")
+    groups = (Group("Datasets of the scale", {}, tuple(rows)),) if rows else ()
+    csv = csv_of(("dataset", "split", "quantity"), {"value": "value"})
+    return Table(*context.texts(spec), ("Dataset",), columns, groups, (*notes, *spec.notes), 1, csv)
 
 
 def _how_read(label: str, sizes: CorpusSizes) -> str:
