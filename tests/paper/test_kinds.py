@@ -150,8 +150,12 @@ def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit
     assert any("no photographs here" in text for text in texts)
 
 
+# But words per caption, which every scale with captions has.
+SOME_HAVE_NONE = [name for name in (*TABLES.values(), *FIGURES.values()) if name != TABLES["lengths"]]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("exhibit", [*TABLES.values(), *FIGURES.values()])
+@pytest.mark.parametrize("exhibit", SOME_HAVE_NONE)
 def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, exhibit, tmp_path):
     every = ["binary", "spice", "cider", "tfidf", "bleu_daa", "rouge_daa", "meteor", "bleu4", "rouge_l"]
     tokens = [f"{metric}-{name}" for metric in ("cider", "bleu4", "rouge_l") for name in ("reattached", "ptb")]

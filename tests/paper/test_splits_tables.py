@@ -39,6 +39,7 @@ def test_words_are_counted_in_the_split_of_every_dataset_that_has_it(tmp_path: P
     table = make(spec, context, [tmp_path / f"{corpus.name}.parquet" for corpus in corpora])
     values = table.tidy().set_index(["dataset", "quantity"])["value"]
     assert values["flickr30k"].to_dict() == {"images": 2, "captions": 2, "words per caption": pytest.approx(3.5)}
+    assert make(spec, context, [tmp_path / "none.parquet"]).groups == ()
     assert values["coco", "words per caption"] == 2 and "none" not in values.index.get_level_values(0)
 
 
