@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from fivesentences import EmbeddingEvaluator
+from fivesentences.choices import BANKED
 from fivesentences.evaluation import PROTOCOLS
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.metrics import Evaluator
 from fivesentences.metrics.values import KEYS
-from fivesentences.retrieval import BANKED, INFERENCE, cosine_similarity
+from fivesentences.retrieval import INFERENCE, cosine_similarity
 
 SIZES = {"equal": [5] * 12, "unequal": [1, 4, 2, 7, 3, 3, 2, 5, 1, 6, 4, 2]}
 NAME = "coco-1k-5fold"  # which the command accepts, here with other sizes

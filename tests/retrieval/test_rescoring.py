@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fivesentences.choices import BANKED
 from fivesentences.errors import InputError
-from fivesentences.retrieval import BANKED, INFERENCE, assignment, csls, hubness, inverted_softmax, rescore
+from fivesentences.retrieval import INFERENCE, assignment, csls, hubness, inverted_softmax, rescore
 
 WITHOUT_BANK = [method for method in INFERENCE if method not in BANKED]  # of the others: test_query_banks.py
 MATRIX = np.random.default_rng(0).uniform(-1, 1, (12, 60)).astype(np.float32)

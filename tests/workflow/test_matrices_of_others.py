@@ -32,7 +32,9 @@ def test_a_given_matrix_has_the_numbers_of_the_run_that_it_is_from_and_bad_ones_
     done = jobs(said(micro, "snakemake", "--cores", 2, "--configfile", "config/mine.yaml"))
     assert done["take_similarity"] == done["evaluate"] == 1 and "train" not in done and "extract_part" not in done
     numbers = [
-        pd.read_parquet(micro / f"results/evaluation/{scale}.parquet").query(f"run == '{run}'").set_index(KEY)["value"]
+        pd.read_parquet(micro / f"results/evaluation/{scale}.parquet")
+        .query(f"run == '{run}' and inference == 'naive'")
+        .set_index(KEY)["value"]
         for scale, run in (("micro", RUN), ("mine", GIVEN))
     ]
     assert len(numbers[0]) > 100

@@ -140,7 +140,14 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
     drawing |= {"make_study_page": 2, "make_page": 1}
     titled = drawing | {"show_runs": 1, "make_table": 2}  # which shows the scale, but nothing of a study
     config, study = reader / MICRO, reader / "config/studies/five_sentences.yaml"
-    evaluated = {"contrast_runs": 1, "train": 1, "evaluate": 1, "collect_metrics": 1, "collect_histories": 1}
+    evaluated = {
+        "contrast_runs": 1,
+        "train": 1,
+        "score_banks": 1,
+        "evaluate": 1,
+        "collect_metrics": 1,
+        "collect_histories": 1,
+    }
     for file, old, new, expected in (
         (config, "epochs: 1", "epochs: 3", evaluated | titled),
         (config, "title: Micro", "title: Small", titled),

@@ -17,10 +17,10 @@ from fivesentences.retrieval.query_banks import Bank, dual_bank, qb_norm
 if TYPE_CHECKING:
     from fivesentences.retrieval.cosine import cosine_similarity, unique_images
     from fivesentences.retrieval.gallery import Gallery
-    from fivesentences.retrieval.rescoring import BANKED, INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
+    from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
 
 __all__ = [
-    "BANKED", "INFERENCE", "PER_DIRECTION", "TRANSDUCTIVE", "Assignment", "Bank", "Gallery", "Hubness", "assignment",
+    "INFERENCE", "PER_DIRECTION", "TRANSDUCTIVE", "Assignment", "Bank", "Gallery", "Hubness", "assignment",
     "best_assignment", "cosine_similarity", "csls", "dual_bank", "hubness", "inverted_softmax", "naive", "qb_norm",
     "rescore", "unique_images",
 ]  # fmt: skip
