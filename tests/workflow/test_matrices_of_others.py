@@ -15,6 +15,7 @@ from workflow.conftest import jobs, said
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 RUN = "scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0"
 GIVEN = "scenes/theirs,matrix_of_others/as_given/fraction=1/seed=0"
+NAIVE = "naive"  # a matrix of others is read as it is
 KEY = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi"]
 
 
