@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata, t
+from scipy.stats import mannwhitneyu, t
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.fractions import training_part
@@ -42,14 +42,13 @@ def measure(clean: Corpus, noise: float, seed: int, phi: str, vectors: Path) -> 
     place = np.arange(noisy.n_captions)
     own = scorer.pairs(place, noisy.image_of_caption, without_own=True)
     called = np.argsort(own, kind="stable")[: wrong.sum()]
-    ranks = rankdata(own)[~wrong].sum() - (~wrong).sum() * ((~wrong).sum() + 1) / 2
     rng = np.random.default_rng(seed)
     others = rng.integers(noisy.n_images, size=200_000), rng.integers(noisy.n_captions, size=200_000)
     apart = others[0] != noisy.image_of_caption[others[1]]
     threshold = np.percentile(scorer.pairs(others[1][apart], others[0][apart]), 100 - MASKED)
     lost = scorer.pairs(place[wrong], true_image[wrong])
     return {
-        "auc": 100 * float(ranks / ((~wrong).sum() * wrong.sum())),
+        "auc": 100 * float(mannwhitneyu(own[~wrong], own[wrong]).statistic) / ((~wrong).sum() * wrong.sum()),
         "precision": 100 * float(wrong[called].mean()),
         "chance": 100 * float(wrong.mean()),
         "masked": 100 * float((lost > threshold).mean()),

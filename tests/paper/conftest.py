@@ -34,7 +34,7 @@ from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
 from fivesentences.evaluation.phi_statistics import FORMAT, phi_statistics
-from fivesentences.evaluation.seed_contrasts import write_contrasts, write_subspace_contrasts
+from fivesentences.evaluation.seed_contrasts import names_read, write_contrasts, write_subspace_contrasts
 from fivesentences.evaluation.tidy import (
     COLUMNS,
     GALLERY_COLUMNS,
@@ -42,7 +42,6 @@ from fivesentences.evaluation.tidy import (
     SUMMED,
     VALUE_COLUMNS,
     frame_of_run,
-    read_as,
     write_per_image,
 )
 from fivesentences.losses import LossSpec
@@ -392,12 +391,7 @@ class MadeUp:
                 write_json(path, margins_of(path.stem, sets, runs))
             case "contrasts":
                 pairs = plan.comparisons.paired_runs(plan.scale.scale, exhibit)
-                runs = {
-                    read_as(run, inference, pair.get("phi", ""))
-                    for pair in pairs
-                    for side, inference in zip(("a", "b"), pair.get("inference", ("naive", "naive")), strict=True)
-                    for run in pair[side]
-                }
+                runs = {name for pair in pairs for side in names_read(pair) for name in side}
                 write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
                 write_contrasts(
                     pairs, [path.with_suffix(".parquet")], path, phi=plan.scale.evaluation_phi, resamples=100

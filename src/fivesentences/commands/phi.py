@@ -60,8 +60,8 @@ def phi(
     caption and one column per image; a .json beside it says what it was made
     of. judged:FILE reads scores instead: a CSV with the columns caption, image
     (numbers from 0, in the order of CAPTIONS) and score, where missing pairs
-    score 0, or a .npy of the whole matrix. A line of CAPTIONS ends at \\n (where all lines do: at \\r\\n),
-    whatever else a caption holds.
+    score 0, or a .npy of the whole matrix. A line of CAPTIONS ends at \\n
+    (where all lines do: at \\r\\n), whatever else a caption holds.
 
     SPICE parses every distinct caption once, some 25 ms each on two cores,
     and keeps the result beside the matrix for the next time.

@@ -58,7 +58,7 @@ def contrast_runs(
     for pair in pairs:
         sides = [
             [_values_of(per_image, run, name)[list(SUMMED)] for run, name in zip(pair[side], read, strict=True)]
-            for side, read in zip(("a", "b"), _names(pair), strict=True)
+            for side, read in zip(("a", "b"), names_read(pair), strict=True)
         ]
         described, images = _described(pair, sides, resamples)
         contrasts.append({**pair, "images": images, "metrics": dict(zip(SUMMED, described, strict=True))})
@@ -162,7 +162,7 @@ def write_contrasts(
         phi: The phi of Nsum and ASP, which the file names.
         resamples: Draws of the bootstrap.
     """
-    values = read_per_image(per_image, (name for pair in pairs for side in _names(pair) for name in side))
+    values = read_per_image(per_image, (name for pair in pairs for side in names_read(pair) for name in side))
     _write(FORMAT, contrast_runs(pairs, values, resamples=resamples), out, resamples, phi=phi)
 
 
@@ -174,7 +174,7 @@ def write_subspace_contrasts(
     _write(FORMAT_OF_CATEGORIES, found, out, resamples)
 
 
-def _names(pair: Pair) -> list[list[str]]:
+def names_read(pair: Pair) -> list[list[str]]:
     """Return the names in the table of contributions of the runs of both sides."""
     inferences = pair.get("inference", ("naive", "naive"))
     return [

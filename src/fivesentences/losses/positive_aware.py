@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import EvaluationPhi
-from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
+from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, unless
+from fivesentences.losses.triplet import hardest_hinges
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,18 +95,3 @@ class PositiveAwareTriplet(Loss):
         if (self.share is None) == (self.below is None):
             raise ValueError("give either share or below, the rule by which items are masked")
         return self
-
-
-def hardest_hinges(scores: Tensor, masked: Tensor, margin: float | Tensor) -> Tensor:
-    """Return the sum of the hinges of each query with the most similar item that is not masked.
-
-    Args:
-        scores: ``[queries, items]``, each query's positive on the diagonal.
-        masked: ``[queries, items]`` True for items that are no negatives; the positive never is one.
-        margin: One margin, or ``[queries, items]``.
-    """
-    negatives = scores.masked_fill(masked | torch.eye(len(scores), dtype=torch.bool, device=scores.device), -torch.inf)
-    found = negatives.max(dim=1)
-    if isinstance(margin, torch.Tensor):
-        margin = margin.gather(1, found.indices[:, None])[:, 0]
-    return (margin + found.values - scores.diagonal()).clamp(min=0).sum()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fivesentences.config.types import EvaluationPhi, Positive
 from fivesentences.losses.loss import Loss, checked_batch, torch, unless
-from fivesentences.losses.positive_aware import hardest_hinges
+from fivesentences.losses.triplet import hardest_hinges
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -58,3 +58,18 @@ class TripletLoss(Loss):
             else:
                 negative = negative.gather(1, negative.argsort(dim=1, descending=True, stable=True)[:, :most])
         return (self.margin + negative - scores.diagonal()[:, None]).clamp(min=0).sum()
+
+
+def hardest_hinges(scores: Tensor, masked: Tensor, margin: float | Tensor) -> Tensor:
+    """Return the sum of the hinges of each query with the most similar item that is not masked.
+
+    Args:
+        scores: ``[queries, items]``, each query's positive on the diagonal.
+        masked: ``[queries, items]`` True for items that are no negatives; the positive never is one.
+        margin: One margin, or ``[queries, items]``.
+    """
+    negatives = scores.masked_fill(masked | torch.eye(len(scores), dtype=torch.bool, device=scores.device), -torch.inf)
+    found = negatives.max(dim=1)
+    if isinstance(margin, torch.Tensor):
+        margin = margin.gather(1, found.indices[:, None])[:, 0]
+    return (margin + found.values - scores.diagonal()).clamp(min=0).sum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import pandas as pd
 
@@ -126,7 +126,7 @@ def _on_choice(rows: Sequence[Row], study: Study, results: Results) -> str:
     for row in rows:
         known = [score for run in row.runs if (score := results.dev_score(run.name)) is not None]
         scores.append((sum(known) / len(known), loss_in_words(study, row.loss)))
-    (_, best), *_ = sorted(scores, key=lambda one: -one[0])
+    _, best = max(scores, key=itemgetter(0))
     listed = ", ".join(f"{label} {score:.1f}" for score, label in scores)
     return f"Chosen on dev, {_title(rows, study)}: {best} (mean dev Rsum: {listed})."
 
