@@ -76,6 +76,15 @@ def test_a_contrast_by_another_phi_is_scored_by_it_or_refused(make_scale, tmp_pa
         plan_of(study, make_scale(keep=None, studies=["s"], evaluation_phis=["cider"]), tmp_path)
 
 
+@pytest.mark.parametrize("contrasts", [1, 2])
+def test_a_forest_and_its_table_are_made_from_one_file_and_others_from_their_own(contrasts, make_scale, tmp_path):
+    # `study_of` gives the figure the first contrast alone.
+    both = [{"role": "flickr30k", "a": "all", "b": "hardest"}, {"role": "flickr30k", "a": "all", "b": "knn3"}]
+    plan = plan_of(study_of(*both[:contrasts]), make_scale(keep=None, studies=["s"]), tmp_path)
+    files = [*plan.report.numbers_of("tiny", "s/t"), *plan.report.numbers_of("tiny", "s/f")]
+    assert files == [plan.places.contrasts("tiny", name) for name in (["s/t"] * 2, ["s/t", "s/f"])[contrasts - 1]]
+
+
 def test_an_ensemble_has_no_bank(make_scale, tmp_path):
     study = study_of({"role": "flickr30k", "a": "all", "model": "two", "inference": "qb_norm", "b": "hardest"})
     study = study.model_copy(update={"ensembles": {"two": ["vsepp", "vsepp"]}})

@@ -132,7 +132,7 @@ def write_agreement(
 ) -> None:
     """Write what ``agreement`` returns: the pairs as parquet to ``out_pairs``, the numbers as JSON to ``out``."""
     write_frame(pairs, out_pairs)
-    write_json(out, list(numbers))
+    write_json(out, list(numbers), indent=None)
 
 
 def read_agreement(path: Path | str) -> pd.DataFrame:

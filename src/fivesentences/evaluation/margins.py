@@ -203,7 +203,7 @@ def measure_margins(
             about |= {"epochs": spec.training.epochs, "batch_size": spec.training.batch_size}
             of_runs.append(about | margin_numbers(hinges))
     content = {"format": FORMAT, "dataset": whole.name, "batches": batches, "seed": seed}
-    write_json(out, content | {"sets": of_sets, "runs": of_runs})
+    write_json(out, content | {"sets": of_sets, "runs": of_runs}, indent=None)
 
 
 def read_margins(path: Path | str) -> dict[str, Any]:

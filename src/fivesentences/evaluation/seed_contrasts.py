@@ -189,7 +189,7 @@ def _runs(pairs: Sequence[Pair]) -> list[str]:
 
 def _write(form: str, contrasts: list[dict[str, Any]], out: Path, resamples: int, **about: str) -> None:
     settings = {"confidence": CONFIDENCE, "power": POWER, "resamples": resamples}
-    write_json(out, {"format": form, **about, **settings, "contrasts": contrasts})
+    write_json(out, {"format": form, **about, **settings, "contrasts": contrasts}, indent=None)
 
 
 def read_contrasts(path: Path | str, form: str = FORMAT) -> dict[str, Any]:

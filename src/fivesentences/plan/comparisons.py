@@ -100,6 +100,12 @@ class Comparisons:
             if one.is_made
         ]
 
+    def first_with_pairs(self, scale: str, exhibit: str) -> str:
+        """Return the first table or figure with the same pairs: a forest and its table are drawn from one file."""
+        pairs = self.paired_runs(scale, exhibit)
+        others = self.exhibits_made_from("contrasts")
+        return next(name for name in others if name == exhibit or self.paired_runs(scale, name) == pairs)
+
     def phi_of(self, exhibit: str) -> str:
         """Return the phi of a table or figure of contrasts."""
         own: str | None = getattr(self.plan.exhibits[exhibit], "phi", None)

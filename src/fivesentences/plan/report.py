@@ -42,8 +42,8 @@ class Report:
                 return self.plan.metrics_of(self.plan.trained_at(scale))
             case "retrievals":
                 return [places.retrievals(scale, name)] if compared.retrievals_of_figure(scale, name) else []
-            case "contrasts":
-                return [places.contrasts(scale, name)] if compared.paired_runs(scale, name) else []
+            case "contrasts" if compared.paired_runs(scale, name):
+                return [places.contrasts(scale, compared.first_with_pairs(scale, name))]
             case "correlations":
                 return self._agreements("json")
             case "judged_pairs":

@@ -51,7 +51,7 @@ def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path)
     """
     counts, tested = counts_of(claims), [claim for claim in claims if claim["cells"]]
     about = {"format": FORMAT, "scale": scale.scale, "title": scale.title, "counts": counts, "claims": tested}
-    write_json(stem.with_suffix(".json"), about)
+    write_json(stem.with_suffix(".json"), about, indent=None)
     page = site.render(
         "claims.html",
         "claims/claims.html",

@@ -99,7 +99,7 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
 
 
 def _write_png(canvas: Figure, path: Path) -> None:
-    """Write a third of the bytes that matplotlib would, since pages contain their pictures."""
+    """Write a third of the bytes that matplotlib would: git keeps some of these files."""
     drawn = io.BytesIO()
     canvas.savefig(drawn, dpi=200)
     picture = Image.open(drawn).convert("RGB")

@@ -11,7 +11,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
-from fivesentences.paper.site.pictures import Picture, as_data_uri
+from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
@@ -73,7 +73,7 @@ def write_overview(
         ],
         pages=[(page, WHAT_PAGES_SAY[page.path]) for page in site.pages if page.path in WHAT_PAGES_SAY],
         pictures=pictures,
-        data_uri=as_data_uri,
+        address=addresses_in(folder),
     )
 
 

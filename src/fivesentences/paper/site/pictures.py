@@ -1,17 +1,15 @@
-"""Pictures on the pages: files as data addresses, and sheets of photographs and of features."""
+"""Pictures on the pages, and sheets of photographs and of features."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.tables.writing import read_texts
-
-MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class Picture:
     """A picture with the text below it.
 
     Attributes:
-        path: A PNG or JPEG file.
+        path: A PNG or JPEG file below the folder of the page.
         title: Its heading.
         caption: One sentence or two.
         notes: Further sentences for a reader.
@@ -35,19 +33,19 @@ class Picture:
     name: str = ""
 
 
-def as_data_uri(path: Path) -> str:
-    """Return a PNG or JPEG file as an address that contains the picture.
+def addresses_in(folder: Path) -> Callable[[Path], str]:
+    """Return what gives the address of a picture on a page in ``folder``, below which it must lie.
 
     Raises:
-        InputError: If the file is missing or is neither PNG nor JPEG.
+        InputError: If the file is missing.
     """
-    if path.suffix.lower() not in MEDIA:
-        raise InputError(f"{path}: a picture of the page must be a PNG or JPEG file.")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such picture.") from None
-    return f"data:{MEDIA[path.suffix.lower()]};base64,{base64.b64encode(data).decode('ascii')}"
+
+    def address(path: Path) -> str:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such picture.")
+        return quote(path.relative_to(folder).as_posix())
+
+    return address
 
 
 def read_examples(path: Path) -> Picture:

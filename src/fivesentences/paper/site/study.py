@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import Stored, counts_of
-from fivesentences.paper.site.pictures import Picture, as_data_uri
+from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
 from fivesentences.paper.tables.writing import read_texts
@@ -89,7 +89,7 @@ def write_study_page(
             for one, (title, caption, _) in texts.items()
         ],
         rows=site_rows,
-        data_uri=as_data_uri,
+        address=addresses_in(here),
     )
 
 
