@@ -270,6 +270,8 @@ class Claim(Strict):
     """Section, table or figure in print."""
     note: str = ""
     """What a reader should know, such as a misprint."""
+    needs: str = ""
+    """What would decide it, of a claim that no kept results decide."""
     main: bool = False
     """One of the few that a reader sees first."""
     printed: list[Printed] = Field(default=[])

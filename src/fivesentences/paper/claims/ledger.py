@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,12 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         for paper in papers
         for one in paper.claims.claims
     ]
+    undecided = [
+        {"claim": one.claim, "name": f"{paper.name}-{one.name}", "needs": one.needs, "found": found}
+        for paper in papers
+        for one in paper.claims.claims
+        if (found := _tests_that_decide_nothing(tested, names, paper.name, one.name)) is not None
+    ]
     pages = [SitePage("", "Claims", LEDGER.name)]
     pages += [SitePage("Scales", scale["title"], f"../{scale['scale']}/index.html") for scale in scales]
     page = Site("Kept results", tuple(pages)).render(
@@ -50,6 +56,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         scales=scales,
         titles={paper.name: paper.study.paper for paper in papers},
         rows=rows,
+        undecided=undecided,
         short=SHORT,
     )
     frame = pd.DataFrame([row | {scale: row[scale]["verdict"] for scale in names} for row in rows])
@@ -58,11 +65,21 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     with replacing(folder / "claims.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
     with replacing(folder / "claims.md") as temporary:
-        temporary.write_text(_markdown(frame, names), encoding="utf-8")
+        temporary.write_text(_markdown(frame, names, undecided), encoding="utf-8")
 
 
-def _markdown(frame: pd.DataFrame, scales: Sequence[str]) -> str:
-    """Return two tables: how many claims have each verdict at each scale, and the claims that a scale decides."""
+def _tests_that_decide_nothing(
+    tested: Mapping[tuple[str, str, str], Mapping[str, Any]], scales: Iterable[str], paper: str, name: str
+) -> list[str] | None:
+    """Word what each scale found of a claim; None if one of them decides it."""
+    lines = [(scale, tested[scale, paper, name]) for scale in scales if (scale, paper, name) in tested]
+    if any(line["decided"] for _, line in lines):
+        return None
+    return [f"{scale}: {line['here']}. {line['power']}".strip() for scale, line in lines if line["here"]]
+
+
+def _markdown(frame: pd.DataFrame, scales: Sequence[str], undecided: Sequence[Mapping[str, Any]]) -> str:
+    """Return three tables: how many claims have each verdict at each scale, those that a scale decides, the others."""
     lines = ["### Claims of the papers", "", piped(["scale", *VERDICTS]), piped(["---", *["---:"] * len(VERDICTS)])]
     for scale in scales:
         counts = frame[scale].value_counts()
@@ -72,4 +89,7 @@ def _markdown(frame: pd.DataFrame, scales: Sequence[str]) -> str:
     lines += ["", piped(["claim", *columns]), piped(["---"] * (1 + len(columns)))]
     for row in decided.to_dict("records"):
         lines.append(piped([escape_markdown(row["claim"]), *(SHORT.get(row[one], row[one]) for one in columns)]))
+    lines += ["", piped(["undecided", "here", "what would decide it"]), piped(["---"] * 3)]
+    for one in undecided:
+        lines.append(piped(map(escape_markdown, [one["claim"], " ".join(one["found"]), one["needs"]])))
     return "\n".join(lines) + "\n"
