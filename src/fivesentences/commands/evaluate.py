@@ -148,7 +148,7 @@ def evaluate(
         raise InputError("every model was scored before; leave out what says how models are scored.")
     read = [*(("result", file) for file in files.values()), *(file for model in given.models for file in model.read)]
     read += [*inputs.read, *annotations.read_files]
-    outputs.check(read, exports.files([model.name for model in given.models]))
+    outputs.check(read, exports.files([model.name for model in given.models]), exports.trec)
     stored = {text: read_queries(file, named(text)[0]) for text, file in files.items()}
     to_score, found = iter(given.models), dict[str, Model | Result]()
     in_order = (one for text in models for one in (stored[text] if text in stored else [next(to_score)]))

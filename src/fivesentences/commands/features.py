@@ -23,6 +23,7 @@ from fivesentences.features.formats import open_features
 from fivesentences.features.formats.record import FACTS
 from fivesentences.features.neighbours import rows_of
 from fivesentences.machine import device_named, processors
+from fivesentences.storage import check_writable
 
 MOST_IMAGES = 40  # on one picture
 MOST_LINES = 20  # of a table of images
@@ -87,6 +88,7 @@ def extract(
         raise typer.BadParameter(what, param_hint="--network")
     if found[1] != "grid_descriptors":
         need("timm", "train", "a network")
+    check_writable(out)
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     done = extract_features(
@@ -168,6 +170,7 @@ def regions(
         raise InputError(f"faster_rcnn has no {strange[0]}; leave it out, or give --network bottom_up.")
     from fivesentences.features.detectors.extraction import detector_named, extract_regions  # needs torch
 
+    check_writable(out)
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     chosen = {"short": short, "long": long, "selection": selection, "resize": resize}
@@ -279,6 +282,7 @@ def show(
     need("matplotlib", "workflow", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
+    check_writable(out)
     from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
     from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
 

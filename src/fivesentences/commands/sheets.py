@@ -84,12 +84,18 @@ class Outputs:
         asked = {"json": self.json, "csv": self.csv, "markdown": self.markdown, "latex": self.latex}
         return {form: path for form, path in asked.items() if path is not None}
 
-    def check(self, read: Read = (), others: Mapping[str, Path | None] = MappingProxyType({})) -> None:
+    def check(
+        self,
+        read: Read = (),
+        others: Mapping[str, Path | None] = MappingProxyType({}),
+        folder: Path | None = None,
+    ) -> None:
         """Check before anything is read that every file can be written.
 
         Args:
             read: Every file that the command reads; notes beside phi matrices are added.
             others: Further files that the command writes, by what to call them, such as ``--per-query``.
+            folder: A folder that is an output too, such as that of ``--trec``.
 
         Raises:
             typer.BadParameter: If two go to standard output.
@@ -104,7 +110,7 @@ class Outputs:
         written |= {name: path for name, path in others.items() if path is not None}
         files = [(what, file_of(file)) for what, file in read if file is not None]
         notes = [note_beside(file) for what, file in files if what == "phi" and is_note_beside(file)]
-        check_outputs(written, [*(file for _, file in files), *notes])
+        check_outputs(written, [*(file for _, file in files), *notes], folder)
 
     def write(
         self, sheets: Sequence[Sheet], tidy: Callable[[], pd.DataFrame], content: dict[str, Any], read: Read = ()
