@@ -78,7 +78,8 @@ CASES = [
             "evaluate s.npy --latex": ".tex", "evaluate s.npy --per-query": ".csv",
             "captioning one.txt one.txt --csv": ".csv", "pairs s.npy c.txt --json": ".json", "metrics --csv": ".csv",
             "doctor --markdown": ".md", "phi cider c.txt -o": ".npy", "captions s.parquet -o": ".txt",
-            "similarity s -o": ".npy", "features extract s --network grid_descriptors -o": ".npy", "features compare a b --picture": ".png",
+            "similarity s -o": ".npy", "features extract s --network grid_descriptors -o": ".npy",
+            "features compare a b --picture": ".png",
         }.items()
     ),
     refused("checkpoint import s.npy -o o --model scan --option a=" + "[" * 9999, "s.npy"),
