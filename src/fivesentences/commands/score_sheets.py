@@ -11,6 +11,7 @@ import pandas as pd
 
 from fivesentences.commands.sheets import Marked, Sheet, number
 from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric
+from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.values import KEYS
 
@@ -203,6 +204,7 @@ def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], note
     below = [f"Bold: p < {ALPHA:g}. {tests.attrs['notes'][0]}", *notes]
     if pairs == 1:
         below[0] += f" p is not adjusted for {metrics} metrics."
+        below[1:1] = disagreements(tests)
         return [_differences(records, tests.attrs["confidence"], below)]
     entries: list[tuple[Mapping[str, Any], str, str]] = []
     for row in records:

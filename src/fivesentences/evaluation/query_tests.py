@@ -76,7 +76,8 @@ def compare(
     )
     about = models["a"].about
     hang = [f"{name}: {note}" for name, model in models.items() for note in model.about["notes"]]
-    notes = [*sentences(about), *hang, frame.attrs["notes"][0], f"p is not adjusted for {len(frame)} metrics."]
+    apart = disagreements(frame)
+    notes = [*sentences(about), *hang, frame.attrs["notes"][0], *apart, f"p is not adjusted for {len(frame)} metrics."]
     two = frame.drop(columns=NOT_OF_TWO).assign(**{column: about[column] for column in GALLERY_COLUMNS})
     once = (*GALLERY_COLUMNS, "clusters", "style", "weighting", "discount")
     two.attrs.update(about | stated_once(notes, once))
@@ -162,6 +163,25 @@ def compare_all(
     frame.attrs.update(method=method, resamples=test.resamples, confidence=confidence, seed=seed)
     frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
     return frame.drop(columns="at")
+
+
+def disagreements(tests: pd.DataFrame) -> list[str]:
+    """Return a sentence on intervals that leave out 0 although p is not small, or contain it although p is.
+
+    Args:
+        tests: As ``compare_all`` returns them, of one pair of models.
+    """
+    alpha = 1 - tests.attrs["confidence"]
+    outside = (tests["low"] > 0) | (tests["high"] < 0)
+    apart = tests[tests["low"].notna() & (outside != (tests["p"] < alpha))]
+    if apart.empty:
+        return []
+    named = ", ".join(
+        f"{row.metric} {row.direction or 'of both directions'} (p = {row.p:.4f})"
+        for row in apart.drop_duplicates(["metric", "direction", "p"]).itertuples()
+    )
+    two = " come from two tests, a bootstrap and sign flips, which" if tests.attrs["method"] == "permutation" else ""
+    return [f"Interval and p{two} disagree about 0 for {named}; report p."]
 
 
 def _tested(row_a: NDArray[np.float64], row_b: NDArray[np.float64], test: PairedTest) -> dict[str, Any]:

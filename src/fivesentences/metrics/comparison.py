@@ -24,8 +24,7 @@ class PairedTest:
 
     Attributes:
         difference: Mean of ``a - b`` over the queries that count, in the unit of the values.
-        low: Lower end of the interval of the difference; None with fewer than 2 clusters, minus infinity where there
-            are too few sign flips for this confidence.
+        low: Lower end of the bootstrap interval of the difference (percentiles); None with fewer than 2 clusters.
         high: Upper end.
         p: Two-sided: how often chance alone gives a difference this large if the models are equally good.
         n: Queries that count, for which both models have a value.
@@ -59,11 +58,9 @@ def paired_test(
     could be exchanged, so the sign of its difference is flipped at random; p is the share of flips whose mean
     difference is at least as far from zero, on either side. If there are no more than ``resamples`` flips, all of them
     are tried and p is exact; otherwise the observed signs count as one more flip, so that p is at least
-    1 / (resamples + 1). The interval is that of the same test: all differences that it would not reject, so that 0 lies
-    outside if and only if p is at most 1 - confidence. ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn
-    with replacement; p is twice the share of draws whose difference does not have the sign of the observed one, and at
-    least 2 / (resamples + 1); the interval is between percentiles of the draws (Efron 1979; Smucker, Allan and
-    Carterette 2007 compare the two).
+    1 / (resamples + 1). ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn with replacement; p is twice
+    the share of draws whose difference does not have the sign of the observed one, and at least 2 / (resamples + 1).
+    Both use the interval of the bootstrap (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
 
     Queries of one image are not independent: its five captions are alike. ``clusters`` names the image of each query;
     all queries of a cluster are flipped or drawn together.
@@ -133,11 +130,11 @@ def paired_tests(
     p, tried = np.ones(n_metrics), 2 if method == "permutation" else 0  # scipy refuses a single cluster
     ends: list[list[float | None]] = [[None, None]] * n_metrics
     if n_clusters > 1:
+        drawn = _bootstrap(sums, sizes, resamples, seed)
+        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1).T.tolist()
         if method == "permutation":
-            p, ends, tried = _permutation(sums / n[:, None], sizes / n[:, None], resamples, confidence, seed)
+            p, tried = _permutation(sums / n[:, None], resamples, seed)
         else:
-            drawn = _bootstrap(sums, sizes, resamples, seed)
-            ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1).T.tolist()
             beyond = np.minimum(np.count_nonzero(drawn <= 0, axis=1), np.count_nonzero(drawn >= 0, axis=1))
             p, tried = np.minimum(1.0, 2.0 * (beyond + 1) / (drawn.shape[1] + 1)), resamples
     return [
@@ -197,28 +194,18 @@ def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[Arra
     return first - second
 
 
-def _permutation(
-    shares: NDArray[np.float64], weights: NDArray[np.float64], resamples: int, confidence: float, seed: int
-) -> tuple[NDArray[np.float64], list[list[float | None]], int]:
-    """Return p and both ends of the interval of each metric, and how many flips were tried.
-
-    A difference of ``x`` is rejected as one of 0 is, after ``x`` was subtracted from every query. With signs ``s``,
-    ``flipped`` (the sum of ``s * shares``) and ``kept`` (that of ``s * weights``), the flip is as far from zero as the
-    observed difference ``d`` if abs(flipped - x * kept) >= abs(d - x): for all x from ``low`` to ``high``, which are
-    (flipped - d) / (kept - 1) and (flipped + d) / (kept + 1).
+def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tuple[NDArray[np.float64], int]:
+    """Return p of each metric, and how many flips were tried.
 
     Args:
         shares: ``[metrics, clusters]`` what each cluster contributes to the difference.
-        weights: ``[metrics, clusters]`` each cluster's share of the queries that count.
         resamples: The most flips.
-        confidence: Coverage of the interval.
         seed: Seed of the flips.
     """
-    n_metrics, n_clusters = shares.shape
-    moments = np.concatenate([shares, weights]).T  # [clusters, 2 metrics]
+    n_clusters = shares.shape[1]
 
     def differences(signs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-        return np.asarray(signs @ moments)
+        return np.asarray(signs @ shares.T)
 
     # The test flips a row of ones, so that one set of signs serves every metric by a matrix product.
     test = scipy.stats.permutation_test(
@@ -230,28 +217,13 @@ def _permutation(
         batch=max(1, NUMBERS_PER_BATCH // n_clusters),
         rng=np.random.default_rng(seed),
     )
-    tried, observed = len(test.null_distribution), test.statistic[:n_metrics]
+    # scipy's own p is twice the smaller tail, which is less if some flips reproduce the observed difference.
+    tried = len(test.null_distribution)
     rounding = 1e-12 * np.abs(shares).sum(axis=1)
-    unseen = 0 if resamples >= 2**n_clusters else 1  # the observed signs, which random flips need not contain
-    p, ends = np.ones(n_metrics), list[list[float | None]]()
-    for metric in range(n_metrics):  # one at a time, which takes less memory
-        flipped, kept = test.null_distribution[:, metric], test.null_distribution[:, n_metrics + metric]
-        # scipy's own p is twice the smaller tail, which is less if some flips reproduce the observed difference.
-        as_far = np.abs(flipped) >= np.abs(observed[metric]) - rounding[metric]
-        p[metric] = (np.count_nonzero(as_far) + unseen) / (tried + unseen)
-        # A flip that leaves or turns the sign of every query that counts is as far for every x.
-        every = np.abs(kept) >= 1 - 1e-12
-        one = (flipped - observed[metric]) / np.where(every, 1.0, kept - 1)
-        other = (flipped + observed[metric]) / np.where(every, 1.0, kept + 1)
-        low, high = np.minimum(one, other), np.maximum(one, other)
-        low, high = np.where(as_far, np.minimum(low, 0.0), low), np.where(as_far, np.maximum(high, 0.0), high)
-        low, high = np.where(every, -np.inf, low), np.where(every, np.inf, high)
-        fewest = int(np.floor((1 - confidence) * (tried + unseen) + 1e-9)) + 1 - unseen  # as far, and not rejected
-        ends.append([-np.inf, np.inf])
-        if fewest > 0:
-            smallest, largest = np.partition(low, fewest - 1)[fewest - 1], np.partition(high, -fewest)[-fewest]
-            ends[-1] = [float(smallest) + 0.0, float(largest) + 0.0]  # without the sign of -0.0
-    return p, ends, tried
+    as_far = np.abs(test.null_distribution) >= np.abs(test.statistic) - rounding
+    all_flips = resamples >= 2**n_clusters
+    unseen = 0 if all_flips else 1  # the observed signs, which random flips need not contain
+    return (np.count_nonzero(as_far, axis=0) + unseen) / (tried + unseen), tried
 
 
 def _bootstrap(sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
