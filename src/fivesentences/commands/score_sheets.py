@@ -11,6 +11,7 @@ import pandas as pd
 
 from fivesentences.commands.sheets import Marked, Sheet, number
 from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric
+from fivesentences.errors import counted
 from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.values import KEYS
@@ -95,11 +96,11 @@ def rules(about: Mapping[str, Any]) -> str:
 
 def sized(name: str, about: Mapping[str, Any]) -> str:
     """Return what was scored, its size, and that of a gallery where it differs."""
-    title = f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    title = f"{name}: {counted(about['file_images'], 'image')}, {counted(about['file_captions'], 'caption')}"
     if about["file_images"] == about["images"]:
         return title
     several = f"mean of {about['galleries']} galleries of" if about["galleries"] > 1 else "scored:"
-    return f"{title}; {several} {about['images']:,} images, {about['captions']:,} captions"
+    return f"{title}; {several} {counted(about['images'], 'image')}, {counted(about['captions'], 'caption')}"
 
 
 def units(metrics: Collection[str]) -> str:
@@ -203,7 +204,7 @@ def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], note
     pairs, metrics = tests.attrs["pairs"], tests.attrs["metrics"]
     below = [f"Bold: p < {ALPHA:g}. {tests.attrs['notes'][0]}", *notes]
     if pairs == 1:
-        below[0] += f" p is not adjusted for {metrics} metrics."
+        below[0] += f" p is not adjusted for {counted(metrics, 'metric')}."
         below[1:1] = disagreements(tests)
         return [_differences(records, tests.attrs["confidence"], below)]
     entries: list[tuple[Mapping[str, Any], str, str]] = []
@@ -223,10 +224,7 @@ def too_few_resamples(tests: pd.DataFrame) -> list[str]:
     pairs, resamples = tests.attrs["pairs"], tests.attrs["resamples"]
     if pairs / (resamples + 1) < ALPHA:
         return []
-    return [
-        f"With {resamples:,} resamples no p of {pairs} pair{'s' if pairs > 1 else ''} can be below {ALPHA:g}; raise "
-        "--resamples."
-    ]
+    return [f"With {resamples:,} resamples no p of {counted(pairs, 'pair')} can be below {ALPHA:g}; raise --resamples."]
 
 
 def _differences(records: Sequence[Mapping[Any, Any]], confidence: float, notes: Sequence[str]) -> Sheet:

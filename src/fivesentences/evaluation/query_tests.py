@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import metric_of
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, InputError, counted
 from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, protocol_named
 from fivesentences.metrics import Evaluation, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
@@ -77,7 +77,13 @@ def compare(
     about = models["a"].about
     hang = [f"{name}: {note}" for name, model in models.items() for note in model.about["notes"]]
     apart = disagreements(frame)
-    notes = [*sentences(about), *hang, frame.attrs["notes"][0], *apart, f"p is not adjusted for {len(frame)} metrics."]
+    notes = [
+        *sentences(about),
+        *hang,
+        frame.attrs["notes"][0],
+        *apart,
+        f"p is not adjusted for {counted(len(frame), 'metric')}.",
+    ]
     two = frame.drop(columns=NOT_OF_TWO).assign(**{column: about[column] for column in GALLERY_COLUMNS})
     once = (*GALLERY_COLUMNS, "clusters", "style", "weighting", "discount")
     two.attrs.update(about | stated_once(notes, once))
@@ -152,7 +158,7 @@ def compare_all(
     after_p = list(frame.columns).index("p") + 1
     frame.insert(after_p, "p_holm", frame.groupby("at")["p"].transform(holm))
     frame.insert(after_p + 1, "p_holm_all", holm(frame["p"].to_numpy()))
-    of = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of models"
+    of = f"{counted(len(pairs), 'pair')} of models"
     notes = [
         f"Paired {method} tests, {test.resamples:,} {'sign flips' if method == 'permutation' else 'draws'}; "
         f"{test.clusters:,} images, each with its captions, are the clusters; low to high: {100 * confidence:g} % "
