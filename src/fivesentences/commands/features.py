@@ -98,7 +98,7 @@ def extract(
     )  # fmt: skip
     sizes = [f"{length:,}" for length in done.shape[1:]]
     cells = f" of {sizes[0]} cells" if len(sizes) == 2 else ""
-    print(f"{out}: {counted(len(done), 'image')}{cells}, {sizes[-1]} numbers ({done.dtype})")
+    print(f"{out}: {counted(done.shape[0], 'image')}{cells}, {sizes[-1]} numbers ({done.dtype})")
 
 
 def regions(
@@ -178,9 +178,8 @@ def regions(
     settings |= {"least": fewest, "most": most}
     detector = detector_named(network, weights, flavour or "d2", settings, device_named(device))
     done = extract_regions(there, images, detector, out, on_corrupt=on_corrupt, storage=storage)
-    print(
-        f"{out}: {counted(done.images, 'image')}, {done.made:,} of them by this call, {detector.dim:,} numbers per region"
-    )
+    made = f"{counted(done.images, 'image')}, {done.made:,} of them by this call"
+    print(f"{out}: {made}, {detector.dim:,} numbers per region")
     for reason in done.corrupt:
         print(f"skipped: {reason}")
 
