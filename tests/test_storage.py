@@ -51,8 +51,14 @@ def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None
             check_writable(path)
         with pytest.raises(InputError, match="cannot be written"), replacing(path) as temporary:
             temporary.write_text("x")
-    check_writable(tmp_path / "new" / "deeper" / "x.npy")
-    assert not (tmp_path / "new").exists()
+    with pytest.raises(InputError, match=r"the folder .*deeper does not exist"):
+        check_writable(tmp_path / "new" / "deeper" / "x.npy")
+    check_writable(tmp_path / "new" / "deeper" / "x.npy", new_folder=True)
+    folder = tmp_path / "new"
+    check_outputs({"in --out": folder / "deeper" / "x.npy"}, (), folder)
+    with pytest.raises(InputError, match="does not exist"):
+        check_outputs({"in --out": folder / "x.npy", "--csv": tmp_path / "other" / "x.csv"}, (), folder)
+    assert not folder.exists()
 
 
 def write(path: Path, text: str) -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
         "pairs": "Score a model on rated or contrasted pairs: CxC within a modality, Winoground, SugarCrepe.",
         "captioning": "Score captions that a model made, one per image, against references.",
         "metrics": "List every metric that evaluate reports.",
+        "published": 'List recall and NCS that papers published, by the names that "evaluate --beside" takes.',
     },
     "Prepare data": {
         "download": "Fetch the files of a dataset; they are checked, and a stopped download is resumed.",

@@ -48,6 +48,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{close[0]}'?" if close else None
 
 
+def counted(number: float, thing: str) -> str:
+    """Return ``1 image`` or ``2,000 images``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def visible(text: str) -> str:
     """Write control characters and halves of surrogate pairs as Python does: ``\\x1b``, ``\\n``."""
     return _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text)

@@ -339,11 +339,16 @@ def _target(path: Path) -> Path:
     return target
 
 
-def check_writable(path: Path | str) -> None:
+def check_writable(path: Path | str, *, new_folder: bool = False) -> None:
     """Check that a file can be written, before anything costly is done; nothing is created.
 
+    Args:
+        path: The file.
+        new_folder: True if its folder is an output too, and created where it is missing.
+
     Raises:
-        InputError: If it is a folder or read-only, or its own folder is a file, cannot be created or is not writable.
+        InputError: If it is a folder or read-only, or its own folder is missing, is a file, cannot be created or is not
+            writable.
     """
     path = Path(path)
     if str(path) == "-":
@@ -359,6 +364,8 @@ def check_writable(path: Path | str) -> None:
                 raise _unwritable(path, error) from None
         _check_not_read_only(path)
         above = _target(path).absolute().parent
+        if not new_folder and not os.path.lexists(above):
+            raise InputError(f"the folder {above} does not exist", where=path, cure="create it, or name another file")
         while not os.path.lexists(above):
             above = above.parent
         if not above.is_dir():
@@ -367,7 +374,9 @@ def check_writable(path: Path | str) -> None:
         raise _unwritable(path, "it is not writable" if above == path else f"{above} is not writable")
 
 
-def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Path | str | None]) -> None:
+def check_outputs(
+    outputs: Mapping[str, Path | str | None], inputs: Iterable[Path | str | None], folder: Path | None = None
+) -> None:
     """Check that outputs can be written and none is an input or another output, before anything is written.
 
     Files are compared, not names: a link, a hard link and ``./a/../b`` are what they lead to. Devices and pipes are
@@ -377,6 +386,7 @@ def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Pat
         outputs: Every file that will be written, by what to call it: an option such as ``--json``, or "the note beside
             --out". None is passed over.
         inputs: Every file that is read. None is passed over.
+        folder: A folder that is itself an output, and created where it is missing; None if all outputs are files.
 
     Raises:
         InputError: As ``check_writable``, or if one would be overwritten.
@@ -385,7 +395,7 @@ def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Pat
     for name, path in outputs.items():
         if path is None:
             continue
-        check_writable(path)
+        check_writable(path, new_folder=folder is not None and Path(path).is_relative_to(folder))
         if _is_stream(Path(path)):
             continue
         if (other := known.get(_identity(path))) is not None:

@@ -71,6 +71,17 @@ CASES = [
     right("evaluate s.npy --phi phi.npy --phi other.npy --mean", "mean"),
     right("metrics --json -", '"unit"'),
     refused("metrics --json s.npy/x.json", "s.npy"),
+    *(
+        refused(f"{command} none/out{suffix}", "none/out", "/none does not exist", name=f"{command} in no folder")
+        for command, suffix in {
+            "evaluate s.npy --json": ".json", "evaluate s.npy --csv": ".csv", "evaluate s.npy --markdown": ".md",
+            "evaluate s.npy --latex": ".tex", "evaluate s.npy --per-query": ".csv",
+            "captioning one.txt one.txt --csv": ".csv", "pairs s.npy c.txt --json": ".json", "metrics --csv": ".csv",
+            "doctor --markdown": ".md", "phi cider c.txt -o": ".npy", "captions s.parquet -o": ".txt",
+            "similarity s -o": ".npy", "features extract s --network grid_descriptors -o": ".npy",
+            "features compare a b --picture": ".png",
+        }.items()
+    ),
     refused("checkpoint import s.npy -o o --model scan --option a=" + "[" * 9999, "s.npy"),
     refused("checkpoint import s.npy -o o --model scan --option a=" + "9" * 5000, "s.npy"),
     refused("download flickr8k --mirror s.npy", "'s.npy'"),

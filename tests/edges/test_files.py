@@ -136,7 +136,7 @@ OTHERS = [
     right("pairs s.npy once.csv", "group"),
     right("evaluate semicolons.csv", "5 images, 25 captions"),
     refused("evaluate commas.csv", "commas.csv", "decimal points"),
-    right("features convert f8.tsv new.npy", "1 images of 1 regions, 8 numbers (float32)",
+    right("features convert f8.tsv new.npy", "1 image of 1 regions, 8 numbers (float32)",
           makes=("new.npy", "new.images.parquet", "new.regions.parquet", "new.source.json")),
 ]  # fmt: skip
 FORMS = ("json", "csv", "markdown", "latex")

@@ -11,9 +11,15 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from fivesentences.commands.model_rows import rows_of
+from fivesentences.commands.sheets import latex as latex_of_command
+from fivesentences.config.metrics import choices_of
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
+from fivesentences.metrics.values import KEYS
+from fivesentences.paper.numbers.comparable import comparable_named
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
 from fivesentences.study.exhibits import TableSpec
@@ -110,6 +116,19 @@ def test_texts_of_any_kind_are_printed_and_do_nothing(compiled, everything_writt
 def test_the_table_of_a_command_compiles_too(compiled):
     rows = [[escape_latex(text), "1.0", r"\textbf{2.0}"] for text in HOSTILE]
     text = tabular([HOSTILE[0]], [(HOSTILE[1], HOSTILE[2]), ("", HOSTILE[4])], rows, title="a\nb", notes=["c\nd"])
+    assert complaints(compiled(ARTICLE % rf"\noindent\resizebox{{\linewidth}}{{!}}{{%{chr(10)}{text}}}")) == []
+
+
+@pytest.mark.latex
+def test_the_table_of_models_compiles_with_names_of_any_kind(compiled):
+    choices, published = choices_of("R,Rsum,NCS,Nsum"), comparable_named("five-sentences:flickr30k").rows()
+    values = published[0].values
+    models = {name: {key: value + at for key, value in values.items()} for at, name in enumerate(HOSTILE)}
+    compared = {"model": HOSTILE[2], "against": HOSTILE[0], "difference": 1.0, "p_holm": 0}
+    tests = pd.DataFrame([dict(zip(KEYS, key, strict=True)) | compared for key in values])
+    tests.attrs.update(method="permutation", resamples=9999, pairs=15)
+    text = latex_of_command(rows_of(models, published, choices, tests, spelled=True))
+    assert text.isascii() and text.count(r"\textsuperscript{a}") >= len(values) and text.count(r"\midrule") == 2
     assert complaints(compiled(ARTICLE % rf"\noindent\resizebox{{\linewidth}}{{!}}{{%{chr(10)}{text}}}")) == []
 
 

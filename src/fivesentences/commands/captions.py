@@ -14,7 +14,7 @@ from fivesentences.commands.download import catalogue_of
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus import Corpus
-from fivesentences.errors import InputError, did_you_mean
+from fivesentences.errors import InputError, counted, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
 from fivesentences.evaluation.caption_tables import SUFFIXES, CaptionTable, read_caption_table
 from fivesentences.storage import check_outputs, together, write_lines
@@ -98,7 +98,7 @@ def captions(
             write_lines(image_names, table.images)
     needed = f"--per-image {most}" if in_blocks else f"--image-of-caption {image_of_caption}"
     phi = "" if in_blocks and most == 5 else f'; "phi" needs {needed}'
-    print(f"{out}: {len(table.captions):,} captions of {len(table.images):,} images, {what}{phi}")
+    print(f"{out}: {counted(len(table.captions), 'caption')} of {counted(len(table.images), 'image')}, {what}{phi}")
 
 
 def is_table(dataset: str) -> bool:

@@ -51,7 +51,7 @@ def import_(
         need(package, "train", "importing a checkpoint")
     from fivesentences.models.released_checkpoints import SETTINGS, WEIGHTS, import_checkpoint  # needs torch
 
-    check_outputs({f"{name} in --out": out / name for name in (WEIGHTS, SETTINGS)}, [file, concept_vectors])
+    check_outputs({f"{name} in --out": out / name for name in (WEIGHTS, SETTINGS)}, [file, concept_vectors], out)
     vectors = None if concept_vectors is None else _vectors(concept_vectors)
     made = import_checkpoint(file, out, model, dict(map(_option, option or [])), vectors)
     sizes = [parameter.numel() for parameter in made.parameters()]

@@ -25,7 +25,7 @@ from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import read_yaml
-from fivesentences.errors import InputError, pip_install
+from fivesentences.errors import InputError, counted, pip_install
 from fivesentences.machine import best_device, hardware, processors
 from fivesentences.models import MODELS
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
@@ -240,7 +240,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
         *(one.sentence() for one in plan.scale.absent_data),
         *(f"Missing here: {one}" for one in missing),
     ]
-    title = f"{plan.scale.title}: {runs:,} runs ({path})"
+    title = f"{plan.scale.title}: {counted(runs, 'run')} ({path})"
     costs, of_models = _costs(plan, list(by_table))
     rows = [[name, f"{count:,}", *_in_words(costs[name])] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs"), *COST], rows, title)]

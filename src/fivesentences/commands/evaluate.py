@@ -13,12 +13,13 @@ from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import Given, Model, ModelInputs
+from fivesentences.commands.model_rows import Rows
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
-from fivesentences.commands.sheets import Outputs
+from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_scores
-from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
@@ -96,6 +97,7 @@ def evaluate(
     metrics: Metrics,
     tests: Resampling,
     exports: Exports,
+    rows: Rows,
     outputs: Outputs,
     comparing: Annotated[bool, typer.Option("--compare/--no-compare")] = True,
     against: str | None = None,
@@ -134,6 +136,10 @@ def evaluate(
 
         fivesentences evaluate a.npy b.npy ours=img.npy,txt.npy --csv all.csv
 
+        fivesentences evaluate clip=a.npy mine=b.npy --metrics R,Rsum --latex out.tex
+
+        fivesentences evaluate sims.npy --phi spice.npy --beside five-sentences:flickr30k
+
         fivesentences evaluate sims.npy --inference csls,k=10
 
         fivesentences evaluate sims.npy --trec runs --per-query queries.parquet
@@ -141,6 +147,8 @@ def evaluate(
         fivesentences evaluate sims.npy last_year.parquet --phi cider.npy
     """
     annotations.check()
+    rows.choices  # noqa: B018  # refuses an unknown one
+    published = rows.published
     files = {text: Path(named(text)[1]) for text in models if Path(named(text)[1]).suffix == ".parquet"}
     given = inputs.given([text for text in models if text not in files], annotations.protocol)
     options = (inputs, annotations, metrics, exports)
@@ -148,7 +156,7 @@ def evaluate(
         raise InputError("every model was scored before; leave out what says how models are scored.")
     read = [*(("result", file) for file in files.values()), *(file for model in given.models for file in model.read)]
     read += [*inputs.read, *annotations.read_files]
-    outputs.check(read, exports.files([model.name for model in given.models]))
+    outputs.check(read, exports.files([model.name for model in given.models]), exports.trec)
     stored = {text: read_queries(file, named(text)[0]) for text, file in files.items()}
     to_score, found = iter(given.models), dict[str, Model | Result]()
     in_order = (one for text in models for one in (stored[text] if text in stored else [next(to_score)]))
@@ -165,7 +173,7 @@ def evaluate(
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(found)}.", where="--against")
     notes: list[str] = []
     if given.models:
-        scored, notes = _score(given, *options, keep_queries=compared, keep_subject=bool(stored))
+        scored, notes = _score(given, *options, keep_queries=compared, keep_subject=bool(stored), rows=rows)
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
     reference = results[0]
@@ -173,6 +181,9 @@ def evaluate(
         reference.check_like(one)
         if how := one.evaluation.about.get("inference"):
             notes.append(f"{one.name}: re-scored within each gallery by {how}.")
+    if published is not None and stored:
+        known = PROTOCOLS.get(reference.evaluation.about["protocol"])
+        published.check(str(rows.beside), known, *(reference.evaluation.about[key] for key in ("images", "captions")))
     tested, evaluations = None, {one.name: one.evaluation for one in results}
     if compared:
         n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
@@ -181,15 +192,20 @@ def evaluate(
             tested = compare_all(evaluations, reference.image_of_caption, **how_tested)
     about = reference.evaluation.about | ({"scored": given.about} if given.about else {})
     labels = {key: about[key] for key in GALLERY}
+    asked = [rows.sheet(evaluations, tested, notes)] if rows.asked else []
+
+    def printed() -> Sheet:
+        return rows.sheet(evaluations, tested, notes, spelled=True)
+
     if len(found) == 1:
-        shown, files = sheets(reference.evaluation, notes), {"file": about["similarity"], **labels}
+        shown, files_of = asked or sheets(reference.evaluation, notes), {"file": about["similarity"], **labels}
         content = about | {"values": reference.evaluation.values}
-        outputs.write(shown, lambda: labelled(reference.evaluation.tidy(), files), content, read)
+        outputs.write(shown, lambda: labelled(reference.evaluation.tidy(), files_of), content, read, printed)
         return
     del about["similarity"]
     content = about | content_of_models(evaluations, tested)
-    shown = model_sheets(evaluations, tested, against, notes)
-    outputs.write(shown, lambda: tidy_of_models(evaluations, tested, labels), content, read)
+    shown = asked or model_sheets(evaluations, tested, notes)
+    outputs.write(shown, lambda: tidy_of_models(evaluations, tested, labels), content, read, printed)
 
 
 def _score(
@@ -201,6 +217,7 @@ def _score(
     *,
     keep_queries: bool,
     keep_subject: bool,
+    rows: Rows,
 ) -> tuple[dict[str, Result], list[str]]:
     """Score models, and write what `exports` asks for; one similarity at a time is in memory, and that of the first.
 
@@ -213,6 +230,11 @@ def _score(
         raise InputError("--mean averages several phi; give at least two.")
     with working(f"read {given.models[0].words}"):
         gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
+    if (published := rows.published) is not None:
+        scored = (
+            (protocol.gallery, protocol.gallery * protocol.captions // protocol.images) if protocol else gallery.shape
+        )
+        published.check(str(rows.beside), protocol, *scored)
     further, on_order = annotations.read(gallery, given.captions)
     notes = [*given.notes, *notes, *on_order]
     if metrics.mean:

@@ -14,7 +14,7 @@ from fivesentences.commands.arguments import Device, Out, Precision
 from fivesentences.commands.sheets import Outputs, Sheet, number
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.corpus.table import check_image_id
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, counted, need
 from fivesentences.features import extract_features
 from fivesentences.features.comparison import Comparison, compare_features
 from fivesentences.features.extract import part_of
@@ -23,6 +23,7 @@ from fivesentences.features.formats import open_features
 from fivesentences.features.formats.record import FACTS
 from fivesentences.features.neighbours import rows_of
 from fivesentences.machine import device_named, processors
+from fivesentences.storage import check_writable
 
 MOST_IMAGES = 40  # on one picture
 MOST_LINES = 20  # of a table of images
@@ -87,6 +88,7 @@ def extract(
         raise typer.BadParameter(what, param_hint="--network")
     if found[1] != "grid_descriptors":
         need("timm", "train", "a network")
+    check_writable(out)
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     done = extract_features(
@@ -94,9 +96,9 @@ def extract(
         workers=min(processors() if workers is None else workers, len(images)), weights=weights, storage=storage,
         crops=crops, normalise=normalise, precision=precision, on_corrupt=on_corrupt,
     )  # fmt: skip
-    count, *sizes = (f"{length:,}" for length in done.shape)
+    sizes = [f"{length:,}" for length in done.shape[1:]]
     cells = f" of {sizes[0]} cells" if len(sizes) == 2 else ""
-    print(f"{out}: {count} images{cells}, {sizes[-1]} numbers ({done.dtype})")
+    print(f"{out}: {counted(done.shape[0], 'image')}{cells}, {sizes[-1]} numbers ({done.dtype})")
 
 
 def regions(
@@ -168,6 +170,7 @@ def regions(
         raise InputError(f"faster_rcnn has no {strange[0]}; leave it out, or give --network bottom_up.")
     from fivesentences.features.detectors.extraction import detector_named, extract_regions  # needs torch
 
+    check_writable(out)
     there = Photographs(*photographs)
     images = _images_of(there, corpus, part)
     chosen = {"short": short, "long": long, "selection": selection, "resize": resize}
@@ -175,7 +178,8 @@ def regions(
     settings |= {"least": fewest, "most": most}
     detector = detector_named(network, weights, flavour or "d2", settings, device_named(device))
     done = extract_regions(there, images, detector, out, on_corrupt=on_corrupt, storage=storage)
-    print(f"{out}: {done.images:,} images, {done.made:,} of them by this call, {detector.dim:,} numbers per region")
+    made = f"{counted(done.images, 'image')}, {done.made:,} of them by this call"
+    print(f"{out}: {made}, {detector.dim:,} numbers per region")
     for reason in done.corrupt:
         print(f"skipped: {reason}")
 
@@ -232,7 +236,7 @@ def convert(
         of_regions = f" of {fewest} regions" if fewest == most else f" of {fewest} to {most} regions"
     facts = "".join(f", {fact}" for fact in FACTS if fact in outline.facts)
     numbers = f"{outline.dim:,} numbers ({outline.dtype}){facts}"
-    print(f"{out}: {done.written}, {len(outline):,} images{of_regions}, {numbers}")
+    print(f"{out}: {done.written}, {counted(len(outline), 'image')}{of_regions}, {numbers}")
     if done.dropped:
         print(f"left out, as asked: {', '.join(done.dropped)}")
 
@@ -279,6 +283,7 @@ def show(
     need("matplotlib", "workflow", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
+    check_writable(out)
     from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
     from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
 
@@ -296,7 +301,7 @@ def show(
         else:
             title, drawing = "Nearest images", neighbours_drawing(source, rows, there, count or 6)
     write_drawing(out.with_suffix(""), title, f"Features of {path.name}.", drawing)
-    print(f"{out}: {what} of {len(rows)} images of {path} (numbers in {out.with_suffix('.csv').name})")
+    print(f"{out}: {what} of {counted(len(rows), 'image')} of {path} (numbers in {out.with_suffix('.csv').name})")
 
 
 def compare(

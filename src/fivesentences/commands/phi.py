@@ -91,7 +91,7 @@ def phi(
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)
         check_matrix(name, out)
     else:
-        check_outputs({f"the {name} in --out": out / name for name in FILES}, reads)
+        check_outputs({f"the {name} in --out": out / name for name in FILES}, reads, out)
         check_store(name, out, top_k)
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")

@@ -9,8 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.commands.sheets import Best, Sheet, number
+from fivesentences.commands.sheets import Marked, Sheet, number
 from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric
+from fivesentences.errors import counted
+from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.values import KEYS
 
@@ -94,11 +96,11 @@ def rules(about: Mapping[str, Any]) -> str:
 
 def sized(name: str, about: Mapping[str, Any]) -> str:
     """Return what was scored, its size, and that of a gallery where it differs."""
-    title = f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    title = f"{name}: {counted(about['file_images'], 'image')}, {counted(about['file_captions'], 'caption')}"
     if about["file_images"] == about["images"]:
         return title
     several = f"mean of {about['galleries']} galleries of" if about["galleries"] > 1 else "scored:"
-    return f"{title}; {several} {about['images']:,} images, {about['captions']:,} captions"
+    return f"{title}; {several} {counted(about['images'], 'image')}, {counted(about['captions'], 'caption')}"
 
 
 def units(metrics: Collection[str]) -> str:
@@ -127,40 +129,29 @@ def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[st
 # --- several models -----------------------------------------------------------------------------------------
 
 
-def model_sheets(
-    models: Mapping[str, Evaluation], tests: pd.DataFrame | None, against: str | None, notes: Sequence[str]
-) -> list[Sheet]:
+def model_sheets(models: Mapping[str, Evaluation], tests: pd.DataFrame | None, notes: Sequence[str]) -> list[Sheet]:
     """Return one row per metric and model, the best in bold; then one row per metric and pair of models.
 
     Args:
         models: Evaluations by name, of the same images and captions.
         tests: As ``compare_all`` returns them; None if models are not compared.
-        against: The model with which the others were compared; None for every pair.
         notes: Further sentences.
     """
     first = next(iter(models.values()))
-    records = [] if tests is None else tests.to_dict("records")
-    p_of = {(key_of(row), frozenset((row["model"], row["against"]))): row["p_holm"] for row in records}
     values = {name: {key_of(value): value for value in result.values} for name, result in models.items()}
     entries = []
     for key in dict.fromkeys(itertools.chain.from_iterable(values.values())):
         same = {name: of_model[key] for name, of_model in values.items() if key in of_model}
         best = best_of({name: value["value"] for name, value in same.items()}, key[0])
-        reference = {against} if against else best
-        for name, value in same.items():
-            text = _text(value)
-            p = [p_of.get((key, frozenset((name, other))), 1.0) for other in reference - {name}]
-            text += "*" if text and name not in reference and min(p, default=1.0) < ALPHA else ""
-            entries.append((value, name, Best(text) if name in best else text))
+        entries += [(value, name, Marked(_text(value), name in best)) for name, value in same.items()]
     title, below = sized(f"{len(models)} models", first.about), [*notes_of(first)]
     below.append("Bold: the best of the models, and what equals it.")
     if tests is None:
         return tables(entries, "model", title, [*below, *notes])
-    than, tested = f"'{against}'" if against else "the best", set(tests["metric"])
-    below[-1] += f" *: differs from {than}, p < {ALPHA:g} after Holm's correction."
+    tested = set(tests["metric"])
     if untested := dict.fromkeys(value["metric"] for value in first.values if value["metric"] not in tested):
         below[-1] += f" Not tested: {', '.join(untested)}."
-    return [*tables(entries, "model", title, below), *_comparisons(tests, records, notes)]
+    return [*tables(entries, "model", title, below), *_comparisons(tests, tests.to_dict("records"), notes)]
 
 
 def best_of(values: Mapping[str, float], metric: str) -> set[str]:
@@ -210,23 +201,30 @@ def tidy_of_models(
 
 def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], notes: Sequence[str]) -> list[Sheet]:
     """Return the differences: of one pair with their intervals and p, of several with p after Holm's correction."""
-    pairs, metrics, resamples = (tests.attrs[name] for name in ("pairs", "metrics", "resamples"))
+    pairs, metrics = tests.attrs["pairs"], tests.attrs["metrics"]
     below = [f"Bold: p < {ALPHA:g}. {tests.attrs['notes'][0]}", *notes]
     if pairs == 1:
-        below[0] += f" p is not adjusted for {metrics} metrics."
+        below[0] += f" p is not adjusted for {counted(metrics, 'metric')}."
+        below[1:1] = disagreements(tests)
         return [_differences(records, tests.attrs["confidence"], below)]
     entries: list[tuple[Mapping[str, Any], str, str]] = []
     for row in records:
         text = f"{_signed(row, 'difference')} ({p_in_words(row['p_holm']).removeprefix('0')})"
-        entries.append((row, f"{row['model']} - {row['against']}", Best(text) if row["p_holm"] < ALPHA else text))
+        entries.append((row, f"{row['model']} - {row['against']}", Marked(text, row["p_holm"] < ALPHA)))
     below[:0] = [
         f"Differences, and p in brackets, with Holm's correction for the {pairs} pairs of models, not for the "
         f"{metrics} metrics. --csv and --json have intervals, p without correction, and p with Holm's correction for "
         f"all {len(tests):,} tests (p_holm_all)."
     ]
-    if pairs / (resamples + 1) >= ALPHA:
-        below.append(f"With {resamples:,} resamples no p of {pairs} pairs can be below {ALPHA:g}; raise --resamples.")
-    return tables(entries, "difference", "", below)
+    return tables(entries, "difference", "", [*below, *too_few_resamples(tests)])
+
+
+def too_few_resamples(tests: pd.DataFrame) -> list[str]:
+    """Return a sentence if no p can be small after Holm's correction."""
+    pairs, resamples = tests.attrs["pairs"], tests.attrs["resamples"]
+    if pairs / (resamples + 1) < ALPHA:
+        return []
+    return [f"With {resamples:,} resamples no p of {counted(pairs, 'pair')} can be below {ALPHA:g}; raise --resamples."]
 
 
 def _differences(records: Sequence[Mapping[Any, Any]], confidence: float, notes: Sequence[str]) -> Sheet:
@@ -237,7 +235,7 @@ def _differences(records: Sequence[Mapping[Any, Any]], confidence: float, notes:
         stub = [row["direction"] or "both", *_stub(row, row["metric"], several)]
         interval = f"{_signed(row, 'low')}, {_signed(row, 'high')}" if row["low"] == row["low"] else ""
         cells = [_signed(row, "difference"), interval, p_in_words(row["p"])]
-        rows.append(([stub[1], stub[0], *stub[2:]], [Best(cell) if row["p"] < ALPHA else cell for cell in cells]))
+        rows.append(([stub[1], stub[0], *stub[2:]], [Marked(cell, row["p"] < ALPHA) for cell in cells]))
     headings = [STUB[0], "side", *STUB[1:]]
     used = [at for at in range(len(headings)) if any(stub[at] for stub, _ in rows)]
     columns = [("", f"{records[0]['model']} - {records[0]['against']}"), ("", f"{100 * confidence:g} % interval")]

@@ -37,8 +37,22 @@ ENDLESS = 1_000_000  # columns of a terminal that is wide enough for everything
 Read = Sequence[tuple[str, Path | str | None]]  # what each file is that a command reads, and its name as it was given
 
 
-class Best(str):
-    """A cell that is printed in bold."""
+class Marked(str):
+    """A cell that may be bold, with a superscript.
+
+    Attributes:
+        bold: Whether it is printed in bold.
+        over: The superscript.
+    """
+
+    bold: bool
+    over: str
+
+    def __new__(cls, text: str, bold: bool = False, over: str = "") -> Marked:
+        """Create the cell."""
+        cell = super().__new__(cls, text)
+        cell.bold, cell.over = bold, over
+        return cell
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class Sheet:
     Attributes:
         stub: Headings of the columns that say what a row is.
         columns: Group (may be empty) and heading of each column of numbers.
-        rows: Cells of each row, stub first, as text.
+        rows: Cells of each row, stub first, as text; an empty row is a rule.
         title: The text above it.
         notes: The sentences below it.
     """
@@ -84,12 +98,18 @@ class Outputs:
         asked = {"json": self.json, "csv": self.csv, "markdown": self.markdown, "latex": self.latex}
         return {form: path for form, path in asked.items() if path is not None}
 
-    def check(self, read: Read = (), others: Mapping[str, Path | None] = MappingProxyType({})) -> None:
+    def check(
+        self,
+        read: Read = (),
+        others: Mapping[str, Path | None] = MappingProxyType({}),
+        folder: Path | None = None,
+    ) -> None:
         """Check before anything is read that every file can be written.
 
         Args:
             read: Every file that the command reads; notes beside phi matrices are added.
             others: Further files that the command writes, by what to call them, such as ``--per-query``.
+            folder: A folder that is an output too, such as that of ``--trec``.
 
         Raises:
             typer.BadParameter: If two go to standard output.
@@ -104,10 +124,15 @@ class Outputs:
         written |= {name: path for name, path in others.items() if path is not None}
         files = [(what, file_of(file)) for what, file in read if file is not None]
         notes = [note_beside(file) for what, file in files if what == "phi" and is_note_beside(file)]
-        check_outputs(written, [*(file for _, file in files), *notes])
+        check_outputs(written, [*(file for _, file in files), *notes], folder)
 
     def write(
-        self, sheets: Sequence[Sheet], tidy: Callable[[], pd.DataFrame], content: dict[str, Any], read: Read = ()
+        self,
+        sheets: Sequence[Sheet],
+        tidy: Callable[[], pd.DataFrame],
+        content: dict[str, Any],
+        read: Read = (),
+        printed: Callable[[], Sheet] | None = None,
     ) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
 
@@ -116,12 +141,13 @@ class Outputs:
             tidy: Makes the table for CSV.
             content: For JSON, which also says how it was made: version, command line, date, and inputs with digests.
             read: Every file that the command read.
+            printed: Makes another table for LaTeX.
         """
         texts: dict[str, Callable[[], str]] = {
             "json": lambda: _json(content | _provenance(read)),
             "csv": lambda: tidy().to_csv(index=False, lineterminator="\n"),
             "markdown": lambda: "\n".join(map(markdown, sheets)),
-            "latex": lambda: "\n".join(map(latex, sheets)),
+            "latex": lambda: "\n".join(map(latex, sheets if printed is None else [printed()])),
         }
         with together():
             for form, path in self.files.items():
@@ -205,9 +231,25 @@ def _table(sheet: Sheet) -> Table:
             shown = f"{visible(group) if group != previous else ''}\n{shown}"
         table.add_column(Text(shown), justify="right", no_wrap=True)
         previous = group
+    widest = _superscripts(sheet)
     for row in sheet.rows:
-        table.add_row(*(Text(visible(cell), style="bold" if isinstance(cell, Best) else "") for cell in row))
+        if row:
+            table.add_row(*(_cell(cell, len(over)) for cell, over in zip(row, widest, strict=True)))
+        else:
+            table.add_section()
     return table
+
+
+def _cell(cell: str, width: int) -> Text:
+    """Return a cell with its superscript behind it, in as many letters as the column has."""
+    text = Text(visible(cell), style="bold" if isinstance(cell, Marked) and cell.bold else "")
+    return text.append(f" {getattr(cell, 'over', ''):<{width}}", style="not bold") if width else text
+
+
+def _superscripts(sheet: Sheet) -> list[str]:
+    """Return the longest superscript of each column."""
+    rows = [row for row in sheet.rows if row]
+    return [max((getattr(cell, "over", "") for cell in column), key=len) for column in zip(*rows, strict=True)]
 
 
 def markdown(sheet: Sheet) -> str:
@@ -216,7 +258,10 @@ def markdown(sheet: Sheet) -> str:
     lines = [f"### {escape_markdown(sheet.title)}", ""] if sheet.title else []
     lines.append(piped(map(escape_markdown, headings)))
     lines.append(piped(["---"] * len(sheet.stub) + ["---:"] * len(sheet.columns)))
-    lines += [piped(_emphasised(cell, escape_markdown, "**{}**") for cell in row) for row in sheet.rows]
+    for row in filter(None, sheet.rows):
+        bold = (_emphasised(cell, escape_markdown, "**{}**") for cell in row)
+        over = (getattr(cell, "over", "") for cell in row)
+        lines.append(piped(f"{one}<sup>{mark}</sup>" if mark else one for one, mark in zip(bold, over, strict=True)))
     if sheet.notes:
         lines += ["", *(f"- {escape_markdown(note)}" for note in sheet.notes)]
     return "\n".join(lines) + "\n"
@@ -224,12 +269,25 @@ def markdown(sheet: Sheet) -> str:
 
 def latex(sheet: Sheet) -> str:
     """Return a ``tabular`` for a document that loads booktabs."""
-    rows = [[_emphasised(cell, escape_latex, r"\textbf{{{}}}") for cell in row] for row in sheet.rows]
+    rows = []
+    for row in sheet.rows:
+        cells = (_emphasised(cell, escape_latex, r"\textbf{{{}}}") for cell in row)
+        rows.append(
+            [cell + _over(mark, widest) for cell, mark, widest in zip(cells, row, _superscripts(sheet), strict=False)]
+        )
     return tabular(sheet.stub, sheet.columns, rows, sheet.title, sheet.notes)
 
 
+def _over(cell: str, widest: str) -> str:
+    """Return a superscript in LaTeX, and room for the letters that the column's longest one has more."""
+    mark = getattr(cell, "over", "")
+    room = widest[len(mark) :]
+    shown = rf"\textsuperscript{{{mark}}}" if mark else ""
+    return shown + (rf"\phantom{{\textsuperscript{{{room}}}}}" if room else "")
+
+
 def _emphasised(cell: str, escape: Callable[[str], str], bold: str) -> str:
-    return bold.format(escape(cell)) if isinstance(cell, Best) else escape(cell)
+    return bold.format(escape(cell)) if isinstance(cell, Marked) and cell.bold else escape(cell)
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -99,7 +99,7 @@ def train(
             return
         folder = out or places.run(spec.name)
         files = _phi_files(places, spec) | dict(map(_phi_file, phi or ()))
-        check_writable(folder / "run.yaml")
+        check_writable(folder / "run.yaml", new_folder=True)
         corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
         runs, subspaces, at_once = [(spec, folder, corpus, features, files)], [], 1
     if runs:

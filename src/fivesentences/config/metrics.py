@@ -242,6 +242,70 @@ def _parsed(name: str) -> MetricName | None:
     return MetricName(of_list, found.cutoff, positives) if found and of_list else None
 
 
+class Choice(NamedTuple):
+    """Metrics that a table shows, by one name.
+
+    Attributes:
+        text: The name as it was given, such as "NCS" or "R@1".
+        name: The same as ``_plain`` writes it.
+        ground_truth: Whether the query's own items are "kept" or "removed", for metrics that are reported both ways.
+    """
+
+    text: str
+    name: str
+    ground_truth: str = "kept"
+
+    @property
+    def needs(self) -> str:
+        """What the metric needs besides a similarity, in words."""
+        base = self.name.partition("@")[0]
+        found = next((metric for name, metric in METRICS.items() if _plain(name) in (self.name, base)), None)
+        return "lists of positives" if found is None else found.needs
+
+    def has(self, metric: str, ground_truth: str) -> bool:
+        """Return True for the name of a number that it stands for."""
+        return self.name in (_plain(metric), _plain(parse_metric(metric).family)) and (
+            ground_truth in ("", self.ground_truth)
+        )
+
+
+def choices_of(names: str) -> list[Choice]:
+    """Return the metrics that a list of names stands for.
+
+    Args:
+        names: Separated by commas, without blanks and "@k", or with one cut-off: "R,MedR,NCS@1"; upper and lower case
+            are the same. "-GT" leaves out the query's own items: "NCS-GT".
+
+    Raises:
+        InputError: If there is no such metric; it lists the names.
+    """
+    known = {_plain(name) for name in METRICS}
+    found = []
+    for text in (part.strip() for part in names.split(",")):
+        plain = _plain(text)
+        choice = Choice(text, plain.removesuffix("-gt"), "removed" if plain.endswith("-gt") else "kept")
+        base, _, cutoff = choice.name.rpartition("@")
+        bare = base if _CUTOFF.fullmatch(cutoff) else choice.name
+        of_list = " " in text and any(_plain(f"{_LIST}{text.split(' ', 1)[1]}").startswith(name) for name in known)
+        if bare not in known and not of_list:
+            raise InputError(f"there is no metric '{text}'; there are: {', '.join(_short_names())}.", where="--metrics")
+        found.append(choice)
+    return found
+
+
+def _short_names() -> list[str]:
+    """List what ``choices_of`` calls every metric of the registry but lists of positives and hubs."""
+    names = {"N@k": "NCS", "Med r": "MedR", "Mean r": "MeanR"}
+    all_names = (name for name in METRICS if _LIST not in name and not METRICS[name].is_hubness)
+    return list(dict.fromkeys(names.get(name, name.removesuffix("@k").replace(" ", "")) for name in all_names))
+
+
+def _plain(name: str) -> str:
+    """Return a metric's name without what may be left out: "r@1", "medr", "n"."""
+    plain = name.lower().replace(" ", "").removesuffix("@k")
+    return f"n{plain.removeprefix('ncs')}" if plain.startswith("ncs") else plain
+
+
 def pattern_of(metrics: Iterable[Metric]) -> str:
     """Return a regular expression that matches the names of these metrics at every cut-off, and nothing else."""
     names = [re.escape(metric.name).replace("\\ ", " ").replace("@k", f"@{_CUTOFF.pattern}") for metric in metrics]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import metric_of
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, InputError, counted
 from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, protocol_named
 from fivesentences.metrics import Evaluation, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
@@ -76,7 +76,14 @@ def compare(
     )
     about = models["a"].about
     hang = [f"{name}: {note}" for name, model in models.items() for note in model.about["notes"]]
-    notes = [*sentences(about), *hang, frame.attrs["notes"][0], f"p is not adjusted for {len(frame)} metrics."]
+    apart = disagreements(frame)
+    notes = [
+        *sentences(about),
+        *hang,
+        frame.attrs["notes"][0],
+        *apart,
+        f"p is not adjusted for {counted(len(frame), 'metric')}.",
+    ]
     two = frame.drop(columns=NOT_OF_TWO).assign(**{column: about[column] for column in GALLERY_COLUMNS})
     once = (*GALLERY_COLUMNS, "clusters", "style", "weighting", "discount")
     two.attrs.update(about | stated_once(notes, once))
@@ -151,7 +158,7 @@ def compare_all(
     after_p = list(frame.columns).index("p") + 1
     frame.insert(after_p, "p_holm", frame.groupby("at")["p"].transform(holm))
     frame.insert(after_p + 1, "p_holm_all", holm(frame["p"].to_numpy()))
-    of = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of models"
+    of = f"{counted(len(pairs), 'pair')} of models"
     notes = [
         f"Paired {method} tests, {test.resamples:,} {'sign flips' if method == 'permutation' else 'draws'}; "
         f"{test.clusters:,} images, each with its captions, are the clusters; low to high: {100 * confidence:g} % "
@@ -162,6 +169,25 @@ def compare_all(
     frame.attrs.update(method=method, resamples=test.resamples, confidence=confidence, seed=seed)
     frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
     return frame.drop(columns="at")
+
+
+def disagreements(tests: pd.DataFrame) -> list[str]:
+    """Return a sentence on intervals that leave out 0 although p is not small, or contain it although p is.
+
+    Args:
+        tests: As ``compare_all`` returns them, of one pair of models.
+    """
+    alpha = 1 - tests.attrs["confidence"]
+    outside = (tests["low"] > 0) | (tests["high"] < 0)
+    apart = tests[tests["low"].notna() & (outside != (tests["p"] < alpha))]
+    if apart.empty:
+        return []
+    named = ", ".join(
+        f"{row.metric} {row.direction or 'of both directions'} (p = {row.p:.4f})"
+        for row in apart.drop_duplicates(["metric", "direction", "p"]).itertuples()
+    )
+    two = " come from two tests, a bootstrap and sign flips, which" if tests.attrs["method"] == "permutation" else ""
+    return [f"Interval and p{two} disagree about 0 for {named}; report p."]
 
 
 def _tested(row_a: NDArray[np.float64], row_b: NDArray[np.float64], test: PairedTest) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def tabular(
     Args:
         stub: Headings of the columns that say what a row is.
         columns: Group (may be empty) and heading of each further column.
-        rows: Cells of each row, stub first, as LaTeX.
+        rows: Cells of each row, stub first, as LaTeX; an empty row is a rule.
         title: A comment above it.
         notes: Comments below it.
     """
@@ -104,6 +104,6 @@ def tabular(
         lines.append(f"{latex_row(cells)} {''.join(rules)}")
     lines.append(latex_row([escape_latex(heading) for heading in (*stub, *(name for _, name in columns))]))
     lines.append(r"\midrule")
-    lines += map(latex_row, rows)
+    lines += [latex_row(row) if row else r"\midrule" for row in rows]
     lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(note.split())}" for note in notes)]
     return "\n".join(lines) + "\n"

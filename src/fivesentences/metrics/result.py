@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import parse_metric
+from fivesentences.errors import counted
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, Row, pick
 
@@ -157,7 +158,7 @@ def about_of(
 
 def sentences(about: Mapping[str, Any]) -> list[str]:
     """Return the same for people, below a table."""
-    size = f"{about['file_images']:,} images, {about['file_captions']:,} captions"
+    size = f"{counted(about['file_images'], 'image')}, {counted(about['file_captions'], 'caption')}"
     if about["images"] != about["file_images"]:
         size += f"; scored in galleries of {about['images']:,} and {about['captions']:,}"
     averaged = f" ({about['averaged']})" if about["averaged"] else ""

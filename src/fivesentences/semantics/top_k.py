@@ -142,7 +142,7 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
     moved = _unfinished(out) / FILES[-1]  # a kill came before the files of a whole store were moved
     if out.exists() and not is_there(out / FILES[-1]) and not moved.is_file():
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
-    check_outputs({name: out / name for name in FILES}, ())
+    check_outputs({name: out / name for name in FILES}, (), out)
 
 
 def _unfinished(out: Path) -> Path:

@@ -149,7 +149,8 @@ def convert(
         dropped = tuple(fact for fact in FACTS if fact in drop and fact in found.known)
         _check_fits(outline, name, out, repeat, drop)
         files = target.files(out)
-        check_outputs({path.name: path for path in files}, [*(one for source in opened for one in source.files()), ids])
+        sources_read = [*(one for source in opened for one in source.files()), ids]
+        check_outputs({path.name: path for path in files}, sources_read, out)
         origin = {
             "converted_from": [_origin(*pair) for pair in zip(opened, read, strict=True)] if name == "table" else [],
             "dropped": list(dropped),
