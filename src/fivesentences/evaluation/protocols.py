@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import CATALOGUE_NAMES, Dataset, datasets_called
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
@@ -74,26 +75,28 @@ class Protocol:
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
-    name: Protocol(name, images, 5 * images, gallery, folds, words, dataset)
-    for name, dataset, images, gallery, folds, words in (
-        ("flickr8k", "flickr8k", 1000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
-        ("f30k", "flickr30k", 1000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
-        ("coco-5k", "coco", 5000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
-        ("coco-1k-5fold", "coco", 5000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
-        ("coco-1k-first", "coco", 5000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
+    name: Protocol(name, images, 5 * images, gallery, folds, words, CATALOGUE_NAMES[name])
+    for name, images, gallery, folds, words in (
+        ("flickr8k", 1000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
+        ("f30k", 1000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
+        ("coco-5k", 5000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
+        ("coco-1k-5fold", 5000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
+        ("coco-1k-first", 5000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
     )
 }
 
 
 def protocol_named(name: str) -> Protocol:
-    """Return a protocol by its name.
+    """Return a protocol by its name, or by another name of its dataset.
 
     Raises:
-        InputError: If there is none.
+        InputError: If there is none, or the name stands for several.
     """
-    if name not in PROTOCOLS:
-        raise InputError(f"is {name!r}; it is one of {', '.join(PROTOCOLS)}.", where=Argument("protocol"))
-    return PROTOCOLS[name]
+    meant = [name] if name in PROTOCOLS else datasets_called(name) if isinstance(name, str) else []
+    if len(meant) != 1:
+        choices = f"is {name!r}; it is one of {', '.join(meant or PROTOCOLS)}."
+        raise InputError(choices, where=Argument("protocol"))
+    return PROTOCOLS[meant[0]]
 
 
 def checked_gallery(

@@ -49,7 +49,7 @@ class Evaluation:
 
             scores["R@1", "i2t"]
             scores["Rsum"]
-            scores["N@5", "i2t", {"ground_truth": "kept"}]
+            scores["N@5", "i2t", {"ground_truth": "kept"}]  # or "NCS@5"
 
         Args:
             key: A metric, a direction unless it sums both, and a dictionary of those parts of the variant that are
