@@ -1,6 +1,6 @@
 """Choices that the configuration, functions and commands share; nothing here needs pydantic or numpy."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 Direction = Literal["i2t", "t2i"]
 Split = Literal["train", "dev", "test"]
@@ -10,7 +10,7 @@ BANKED = ("qb_norm", "dual_bank")
 
 Dataset = Literal["flickr8k", "f30k", "coco-5k", "coco-1k-5fold", "coco-1k-first"]  # as evaluation.protocols
 #: The name in the catalogue of downloads of each of these.
-CATALOGUE_NAMES: dict[Dataset, str] = {
+CATALOGUE_NAMES: dict[str, str] = {
     "flickr8k": "flickr8k",
     "f30k": "flickr30k",
     "coco-5k": "coco",
@@ -26,5 +26,5 @@ def datasets_called(name: str) -> list[Dataset]:
     "flickr30k" is "f30k", and "coco" any of its three protocols.
     """
     name = _OTHER_NAMES.get(name.lower(), name.lower())
-    itself: list[Dataset] = [one for one in CATALOGUE_NAMES if one == name]
-    return itself or [one for one, of_catalogue in CATALOGUE_NAMES.items() if of_catalogue == name]
+    known: tuple[Dataset, ...] = get_args(Dataset)
+    return [one for one in known if one == name] or [one for one in known if CATALOGUE_NAMES[one] == name]

@@ -51,7 +51,8 @@ def captions(
     captions stay in their order; photographs in it are not read.
 
     Args:
-        dataset: flickr8k, f30k (or flickr30k), coco-5k (or coco), coco-1k-5fold or coco-1k-first; or a corpus, .parquet; or a table.
+        dataset: flickr8k, f30k (or flickr30k), coco-5k (or coco), coco-1k-5fold or coco-1k-first; or a corpus,
+            .parquet; or a table.
         out: The captions, one per line.
         split: Split of the dataset.
         image_of_caption: Also write the index of each caption's image, one per line.

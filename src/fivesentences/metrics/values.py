@@ -95,8 +95,9 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     for name, value in wanted.items():
         fitting = [row for row in left if row.get(name) == value]
         if not fitting:
-            if name == "metric" and (needs := _needs(metric)) and all(needs != _needs(row["metric"]) for row in rows):
-                raise NoSuchNumber(f"there is no number with {named}; {metric} needs {needs}, and none was given.")
+            needs = _needs(metric) if name == "metric" else ""
+            if needs and all(_needs(row["metric"]) != needs for row in rows):
+                raise NoSuchNumber(f"there is no number with {named}; {metric} needs {needs}, and none is known.")
             known = _distinct(str(row[name]) for row in left)
             if known in ([""], ["0"]):
                 raise NoSuchNumber(f"there is no number with {named}; {metric} has no {name}; leave it out.")
