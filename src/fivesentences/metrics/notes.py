@@ -199,8 +199,10 @@ def note_on_products(matrix: NDArray, name: object) -> list[str]:
     if matrix.dtype.kind != "f" or side < SMALLEST_BLOCK:
         return []
     block = np.asarray(matrix[:side, :side], dtype=np.float64)
+    if not np.isfinite(block).all() or (block == np.trunc(block)).all():
+        return []
     largest, spread = float(block.max()), float(block.std())
-    if not np.isfinite(spread) or spread == 0 or largest <= BEYOND or (block == np.trunc(block)).all():
+    if largest <= BEYOND or spread == 0:
         return []
     import scipy.linalg  # takes a fifth of a second
 
