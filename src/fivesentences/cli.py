@@ -68,7 +68,11 @@ class Later(TyperCommand):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Go on with the command itself; called for running it, its ``--help``, and completion."""
         module = parent.info_name if parent.info_name in GROUPS else str(self.name)
-        return self.loaded(module).make_context(info_name, args, parent, **extra)
+        try:
+            return self.loaded(module).make_context(info_name, args, parent, **extra)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's, before the sentence of a choice
+            raise
 
 
 def _version(asked: bool) -> None:

@@ -143,6 +143,39 @@ def test_choices_are_those_of_the_library():
     assert (set(get_args(Dataset)), set(get_args(FormatName))) == (set(PROTOCOLS), set(FORMATS))
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ("evaluate sims.npy --dataset flickr30k", 1, "f30k has 1000 images"),
+        ("evaluate sims.npy --dataset F30K", 1, "f30k has 1000 images"),
+        ("evaluate sims.npy --protocol flickr8k", 1, "flickr8k has 1000 images"),
+        (
+            "evaluate sims.npy --dataset coco",
+            2,
+            "'coco' is scored in 3 ways; give one of coco-5k, coco-1k-5fold, coco-1k-f",
+        ),
+        ("evaluate sims.npy --dataset f3k", 2, "'f3k' is not one of flickr8k, f30k, coco-5k, coco-1k-5fold, coco-1k-f"),
+        ("evaluate sims.npy --dataset flickr30", 2, "did you mean 'flickr30k'?"),
+        ("captions flickr30k -o c.txt", 1, "the captions of f30k are in"),
+        ("captions coco -o c.txt", 1, "the captions of coco-5k are in"),
+        ("captions f30k --split half -o c.txt", 2, "'half' is not one of 'train', 'dev', 'test'"),
+        ("download f30k --file nothing", 1, "flickr30k has no file 'nothing'"),
+        ("download coco-1k-first --file nothing", 1, "coco has no file 'nothing'"),
+        ("embed open_clip:x/y --captions flickr30k --images . -o e", 1, "the captions of f30k are in"),
+    ],
+)
+def test_a_dataset_has_one_name_everywhere_and_other_names_mean_it(run, folder, words, code, says):
+    said = run(*words.split())
+    shown = " ".join(said.err.replace("\u2502", " ").split())
+    assert said.code == code and says in shown and "Value error" not in said.err, said.err
+
+
+def test_a_file_with_the_other_name_of_a_dataset_is_read_as_a_file(run, folder):
+    Path("coco").write_text("image,caption\n1.jpg,a dog\n2.jpg,a cat\n")
+    assert run("captions", "coco", "-o", "c.txt").code == 0
+    assert Path("c.txt").read_text() == "a dog\na cat\n"
+
+
 @pytest.mark.parametrize("width", [20, 60, None])
 def test_no_number_and_no_label_of_a_table_is_ever_cut(capsys, monkeypatch, width):
     columns = [(side, f"@{k}") for side in ("i2t", "t2i") for k in range(1, 18)] + [("", "sum")]

@@ -44,6 +44,21 @@ def test_a_protocol_accepts_its_split_or_its_only_gallery_alone(name, whole, alo
             evaluate(np.zeros((1000, 5000)), protocol=name)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("flickr30k", "but f30k has 1000 images"),
+        ("F30k", "but f30k has 1000 images"),
+        ("coco", "protocol is 'coco'; it is one of coco-5k, coco-1k-5fold, coco-1k-first"),
+        ("imagenet", "it is one of flickr8k, f30k, coco-5k"),
+        (30, "protocol is 30; it is one of flickr8k, f30k"),
+    ],
+)
+def test_a_protocol_is_known_by_every_name_of_its_dataset(given, name, says):
+    with pytest.raises(InputError, match=says):
+        evaluate(given[0], protocol=name)
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_every_number_is_the_mean_over_folds_in_any_caption_order(given, small, shuffled):
     similarity, phi = given

@@ -61,6 +61,7 @@ def test_one_number_is_one_expression(result):
     assert result["Rsum"] == sum(result[f"R@{k}", side] for k in (1, 5, 10) for side in ("i2t", "t2i"))
     variant = {"phi": "blunt", "formula": "released", "discount": "", "ground_truth": "kept"}
     assert result["N@5", "i2t", variant] == result.value("N@5", "i2t", **variant)
+    assert result["NCS@5", "i2t", variant] == result["N@5", "i2t", variant] and ("NCS@5", "i2t", variant) in result
     assert ("R@5", "t2i") in result and "Rsum" in result and "R@5" not in result and 3 not in result
     with pytest.raises(TypeError):
         iter(result)
@@ -83,6 +84,29 @@ def test_a_wrong_expression_says_what_there_is(result, key, says):
     with pytest.raises(KeyError) as error:
         result[key]
     assert isinstance(error.value, InputError) and says in str(error.value) and len(str(error.value)) < 700
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction", "needs"),
+    [
+        ("N@1", "i2t", "N@1 needs a phi"),
+        ("NCS@1", "i2t", "N@1 needs a phi"),
+        ("Nsum", "", "Nsum needs a phi"),
+        ("SR@5", "t2i", "SR@5 needs a phi"),
+        ("nDCG@5", "t2i", "nDCG@5 needs a phi"),
+        ("ASP", "t2i", "ASP needs a phi"),
+        ("PMRP", "t2i", "PMRP needs labels"),
+        ("mAP@R", "t2i", "mAP@R needs categories"),
+        ("CxC R@1", "t2i", "CxC R@1 needs a list of positives"),
+    ],
+)
+def test_a_number_that_needs_more_than_a_similarity_says_what(result, metric, direction, needs):
+    alone = Evaluator(None, PAIRING)(SIMILARITY)
+    with pytest.raises(KeyError, match=needs):
+        alone[metric, direction]
+    for key in (("NCS@7", "i2t"), ("N@7", "i2t"), ("R@7", "i2t")):  # another cut-off, which is something else
+        with pytest.raises(KeyError, match=r"metric is one of .*'R@1'"):
+            result[key]
 
 
 def test_latex_is_the_table_as_it_is_printed(result, tmp_path):

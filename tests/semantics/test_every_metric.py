@@ -169,6 +169,16 @@ def test_the_functions_give_the_matrices_of_the_registry_and_fill_a_file(name, t
     np.testing.assert_array_equal(on_disk, wanted.astype(np.float32))
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_five_captions_per_image_are_the_default(name):
+    captions = (CORPUS * 5)[:15]
+    np.testing.assert_array_equal(FUNCTIONS[name](captions), FUNCTIONS[name](captions, np.repeat(np.arange(3), 5)))
+    with pytest.raises(InputError, match=r"there are 14 captions, .* multiple of 5 .* pass image_of_caption"):
+        FUNCTIONS[name](captions[:14])
+    with pytest.raises(InputError, match="captions"):
+        FUNCTIONS[name]([])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_captions_score_as_the_plain_ones_they_stand_for(name):
     plain = matrix(name, [ODD.get(caption, caption) for caption in CORPUS], IMAGE_OF_CAPTION)

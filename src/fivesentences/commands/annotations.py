@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from fivesentences.commands.arguments import Dataset
+from fivesentences.commands.arguments import Dataset, dataset_named
 from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, need
@@ -38,7 +38,7 @@ class Annotations:
         instances: COCO instances .json in place of --labels: PMRP.
     """
 
-    dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol")] = None
+    dataset: Annotated[Dataset | None, typer.Option("--dataset", "--protocol", parser=dataset_named)] = None
     image_ids: Path | None = None
     caption_ids: Path | None = None
     eccv: bool = False

@@ -17,8 +17,11 @@ import typer
 from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
+from fivesentences.choices import CATALOGUE_NAMES, datasets_called
+from fivesentences.choices import Dataset as Dataset
 from fivesentences.choices import Precision as Precision
 from fivesentences.choices import Split as Split
+from fivesentences.errors import did_you_mean
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -26,7 +29,6 @@ WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
 _LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
-Dataset = Literal["flickr8k", "f30k", "coco-5k", "coco-1k-5fold", "coco-1k-first"]  # as evaluation.protocols
 Device = Literal["auto", "cpu", "cuda"]
 Mirror = Annotated[Path | None, typer.Option(envvar="FIVESENTENCES_MIRROR")]
 Out = Annotated[Path, typer.Option("--out", "-o")]
@@ -159,6 +161,23 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
             wanted = f"whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10."
             raise typer.BadParameter(f"it is '{shown}'; give {wanted}", param_hint=option)
     return tuple(found)
+
+
+def dataset_named(text: str) -> Dataset:
+    """Return the name of a protocol that was typed after ``--dataset``, or that another name of its dataset means.
+
+    Raises:
+        typer.BadParameter: If there is none, or the name stands for several.
+    """
+    meant = datasets_called(text)
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        what = f"'{text}' is scored in {len(meant)} ways; give one of {', '.join(meant)}."
+    else:
+        guess = did_you_mean(text, [*CATALOGUE_NAMES, *CATALOGUE_NAMES.values()])
+        what = f"'{text}' is not one of {', '.join(CATALOGUE_NAMES)}{f'; {guess}' if guess else '.'}"
+    raise typer.BadParameter(what, param_hint="--dataset")
 
 
 def named(text: str) -> tuple[str, str]:

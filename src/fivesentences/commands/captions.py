@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet
 import typer
 
+from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.commands.arguments import Dataset, Downloads, Out, Quiet, Split
 from fivesentences.commands.download import catalogue_of
 from fivesentences.config.datasets import Catalogue
@@ -20,8 +21,6 @@ from fivesentences.evaluation.caption_tables import SUFFIXES, CaptionTable, read
 from fivesentences.storage import check_outputs, together, write_lines
 
 DATASETS = get_args(Dataset)
-# What the workflow calls these datasets.
-_OTHER_NAMES = {"flickr30k": "f30k", "coco": "coco-5k", "mscoco": "coco-5k", "f8k": "flickr8k"}
 
 
 def captions(
@@ -52,7 +51,8 @@ def captions(
     captions stay in their order; photographs in it are not read.
 
     Args:
-        dataset: flickr8k, f30k, coco-5k, coco-1k-5fold or coco-1k-first; or a corpus, .parquet; or a table.
+        dataset: flickr8k, f30k (or flickr30k), coco-5k (or coco), coco-1k-5fold or coco-1k-first; or a corpus,
+            .parquet; or a table.
         out: The captions, one per line.
         split: Split of the dataset.
         image_of_caption: Also write the index of each caption's image, one per line.
@@ -73,7 +73,7 @@ def captions(
         fivesentences captions xm3600.jsonl --column de.caption -o de.txt --image-of-caption image_of_de.txt
     """
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
-    check_outputs(outputs, [None if dataset in DATASETS else Path(dataset), catalogue_of(downloads)])
+    check_outputs(outputs, [None if benchmark_called(dataset) else Path(dataset), catalogue_of(downloads)])
     if is_table(dataset):
         table = read_caption_table(dataset, column or (), image_column, split)
     elif column or image_column:
@@ -101,10 +101,19 @@ def captions(
     print(f"{out}: {counted(len(table.captions), 'caption')} of {counted(len(table.images), 'image')}, {what}{phi}")
 
 
+def benchmark_called(name: str) -> Dataset | None:
+    """Return the benchmark that a name means; None if it is none, or a file of this name is here.
+
+    All names of COCO mean its test split of 5,000 images.
+    """
+    meant = datasets_called(name)
+    return meant[0] if meant and (name in DATASETS or not Path(name).exists()) else None
+
+
 def is_table(dataset: str) -> bool:
     """Return True for a file or folder of captions that this program did not write, by its name and schema."""
     path = Path(dataset)
-    if dataset in DATASETS or not (path.exists() or path.suffix in SUFFIXES):
+    if benchmark_called(dataset) or not (path.exists() or path.suffix in SUFFIXES):
         return False
     if path.suffix != ".parquet" or path.is_dir():
         return True
@@ -121,13 +130,12 @@ def corpus_of(dataset: str, split: str, downloads: Downloads) -> Corpus:
     Raises:
         InputError: If it is neither, or a file is missing or damaged.
     """
-    if dataset in DATASETS:
+    if benchmark := benchmark_called(dataset):
         folders = [downloads.data, *([] if downloads.mirror is None else [downloads.mirror])]
-        return benchmark_split(dataset, split, read(Catalogue, catalogue_of(downloads)), folders)
+        return benchmark_split(benchmark, split, read(Catalogue, catalogue_of(downloads)), folders)
     if Path(dataset).suffix == ".parquet":
         return Corpus.read(dataset).split(split)
-    meant = _OTHER_NAMES.get(dataset.lower())
-    hint = f"did you mean '{meant}'?" if meant else did_you_mean(dataset, DATASETS)
+    hint = did_you_mean(dataset, [*DATASETS, *CATALOGUE_NAMES.values()])
     tables = f"table (a folder, {', '.join(SUFFIXES)}, .csv, a token file)"
     what = f"'{dataset}' is neither a dataset ({', '.join(DATASETS)}) nor a corpus (.parquet) nor a {tables}"
     raise InputError(f"{what}{f'; {hint}' if hint else '.'}")

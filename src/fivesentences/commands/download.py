@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.commands.arguments import Downloads, Quiet
 from fivesentences.config.consents import FILE as CONSENTS
 from fivesentences.config.consents import is_agreed, write_consent
@@ -83,6 +84,8 @@ def download(
         return
     if dataset is None:
         raise InputError(f"name a dataset; there are: {', '.join(catalogue.datasets)}.", where=path)
+    if dataset not in catalogue.datasets and (meant := datasets_called(dataset)):
+        dataset = CATALOGUE_NAMES[meant[0]]
     _check_name(path, f"there is no dataset '{dataset}'", dataset, catalogue.datasets)
     entry = catalogue.datasets[dataset]
     for file in files or ():

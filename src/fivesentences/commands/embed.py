@@ -11,7 +11,7 @@ import typer
 
 from fivesentences import encoders
 from fivesentences.commands.arguments import Device, Downloads, Out, Precision, Quiet, Split
-from fivesentences.commands.captions import DATASETS, corpus_of, is_table
+from fivesentences.commands.captions import DATASETS, benchmark_called, corpus_of, is_table
 from fivesentences.config.reading import check
 from fivesentences.console import working
 from fivesentences.corpus import Photographs
@@ -103,7 +103,7 @@ def embed(
         needed = {"--images PATH": images, "--captions FILE": captions}
         missing = " and ".join(option for option, value in needed.items() if value is None)
         raise InputError(f"{encoder} embeds images and their captions; give {missing}.")
-    if captions in DATASETS or (Path(captions).suffix == ".parquet" and not is_table(captions)):
+    if benchmark_called(captions) or (Path(captions).suffix == ".parquet" and not is_table(captions)):
         asked = {"--image-names": image_names, "--image-of-caption": image_of_caption, "--per-image": per_image}
         if unwanted := [option for option, value in asked.items() if value is not None]:
             raise InputError(f"{captions} says itself which image a caption belongs to; leave {unwanted[0]} out.")

@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.model_inputs import Given, Model, ModelInputs
+from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
 from fivesentences.commands.model_rows import Rows
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
 from fivesentences.commands.sheets import Outputs, Sheet
@@ -107,8 +107,9 @@ def evaluate(
     A similarity has one row per image and one column per caption; larger is
     more similar, and equal scores are ordered by index, lower first. Embeddings
     are compared by their cosine; images that are repeated once per caption are
-    recognised. Without phi, only recall is reported. All metrics are explained
-    by "fivesentences metrics".
+    recognised, and so are two files of embeddings that are separated by a space.
+    Without phi, only recall is reported. All metrics are explained by
+    "fivesentences metrics".
 
     A folder of "fivesentences embed" says which captions were embedded: the
     notes repeat it, and other captions, phi of others, or models of others are
@@ -122,7 +123,8 @@ def evaluate(
 
     Args:
         models: Similarity [images, captions], .npy, .npz, .json, .csv or .pt; or IMAGES,TEXTS: embeddings [images, dim]
-            and [captions, dim]; or a folder of 'embed'; or .parquet of --per-query; NAME=... gives it a name.
+            and [captions, dim]; or a folder of 'embed'; or .parquet of --per-query; NAME=... gives it a name, and
+            ...,t2i=... scores caption queries by other files.
         comparing: Test whether several models differ.
         against: Compare with this model alone; default: every pair.
 
@@ -135,6 +137,8 @@ def evaluate(
         fivesentences evaluate image_emb.npy,text_emb.npy --dataset coco-5k
 
         fivesentences evaluate a.npy b.npy ours=img.npy,txt.npy --csv all.csv
+
+        fivesentences evaluate reranked_captions.npy,t2i=reranked_images.npy
 
         fivesentences evaluate clip=a.npy mine=b.npy --metrics R,Rsum --latex out.tex
 
@@ -149,7 +153,9 @@ def evaluate(
     annotations.check()
     rows.choices  # noqa: B018  # refuses an unknown one
     published = rows.published
-    files = {text: Path(named(text)[1]) for text in models if Path(named(text)[1]).suffix == ".parquet"}
+    models, of_pairs = (models, []) if inputs.transposed else with_pairs(models)
+    paths = {text: Path(named(text.partition(T2I)[0])[1]) for text in models}
+    files = {text: path for text, path in paths.items() if path.suffix == ".parquet"}
     given = inputs.given([text for text in models if text not in files], annotations.protocol)
     options = (inputs, annotations, metrics, exports)
     if not given.models and options != (ModelInputs(), Annotations(), Metrics(), Exports()):
@@ -174,6 +180,7 @@ def evaluate(
     notes: list[str] = []
     if given.models:
         scored, notes = _score(given, *options, keep_queries=compared, keep_subject=bool(stored), rows=rows)
+        notes = [*of_pairs, *notes]
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
     reference = results[0]
@@ -251,9 +258,10 @@ def _score(
         matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed, image_of_caption=owner)
         return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
 
-    with working("check the models", len(given.models) - 1) as advance:  # before anything is computed
-        for model in given.models[1:]:
-            notes += another(model)[1]
+    every = [part for model in given.models for part in model.parts]
+    with working("check the models", len(every) - 1) as advance:  # before anything is computed
+        for part in every[1:]:
+            notes += another(part)[1]
             advance()
     evaluations: dict[str, Evaluation] = {}
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
@@ -262,13 +270,15 @@ def _score(
         if evaluations:
             with working(f"read {model.words}"):
                 gallery = another(model)[0]
+        t2i = None if model.t2i is None else another(model.t2i)[0]
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
-            evaluations[model.name] = scorer(gallery, inference=inference, queries=queries, progress=advance)
+            how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
+            evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
         evaluations[model.name].about["similarity"] = model.words
         of = f"{model.name}: " if len(given.models) > 1 else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
-            write_rankings(model.name, gallery)
+            write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
     subject: dict[str, Any] = {}
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
         subject = subject_of(scorer.whole, evaluations[model.name].about, given.about)

@@ -22,7 +22,7 @@ from fivesentences.evaluation.trec import trec_ids, write_qrels, write_run
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
-from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.retrieval.arguments import DIRECTIONS, Direction
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
@@ -71,8 +71,8 @@ class Exports:
 
     def writer(
         self, scorer: ProtocolScorer, inference: Inference, models: Sequence[str], annotations: Annotations
-    ) -> Callable[[str, Gallery], None]:
-        """Return a function of the name of a model and its gallery, which writes its rankings.
+    ) -> Callable[[str, Mapping[Direction, Gallery]], None]:
+        """Return a function of the name of a model and its gallery by direction, which writes its rankings.
 
         The qrels are written with the rankings of the first model. Ids of images and captions are those of files, or
         else i0, i1, ... and c0, c1, ...
@@ -88,7 +88,7 @@ class Exports:
             for (file, of), number in zip(sides, scorer.whole.shape, strict=True)
         ]
 
-        def write(model: str, gallery: Gallery) -> None:
+        def write(model: str, galleries: Mapping[Direction, Gallery]) -> None:
             with working(f"write {folder}", len(DIRECTIONS) * len(scorer.parts)) as advance:
                 for side in DIRECTIONS:
                     if model == models[0]:
@@ -97,7 +97,7 @@ class Exports:
                             write_qrels(folder / f"{side}.{phi}.qrels", scorer, side, *ids, phi=phi)
                     path = folder / f"{_prefixes(models)[model]}{side}.run"
                     how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
-                    write_run(path, scorer, gallery, side, *ids, **how, progress=advance)
+                    write_run(path, scorer, galleries[side], side, *ids, **how, progress=advance)
 
         return write
 

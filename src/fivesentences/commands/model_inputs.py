@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from fivesentences.commands.arguments import named
 from fivesentences.commands.sheets import Read
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
+from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.cosine import are_embeddings
 from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import pairing_sha256
+
+T2I = ",t2i="  # before the files that score caption queries
+QUICK = (".npy", ".npz", ".pt", ".pth")
 
 
 @dataclass(frozen=True)
@@ -26,26 +35,34 @@ class Model:
         matrix: The similarity, or the embeddings of the images.
         text: The embeddings of the captions; None for a similarity.
         folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
+        t2i: The files that score caption queries, where those above score image queries alone.
     """
 
     name: str
     matrix: Path
     text: Path | None = None
     folder: EmbeddingFolder | None = None
+    t2i: Model | None = None
 
     @property
     def words(self) -> str:
         """Its files in words."""
-        if self.folder is not None:
-            return str(self.folder.path)
-        return str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
+        of_images = str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
+        of_images = of_images if self.folder is None else str(self.folder.path)
+        return of_images if self.t2i is None else f"{of_images}, t2i: {self.t2i.words}"
+
+    @property
+    def parts(self) -> list[Model]:
+        """The model itself, and what scores caption queries if that is something else."""
+        return [self, *([] if self.t2i is None else [self.t2i])]
 
     @property
     def read(self) -> Read:
         """Its files, as ``Outputs.check`` takes them."""
         note = None if self.folder is None else self.folder.path / NOTE
         kind = "similarity" if self.text is None else "embeddings"
-        return [(kind, self.matrix), (kind, self.text), (kind, note)]
+        own: Read = [(kind, self.matrix), (kind, self.text), (kind, note)]
+        return own if self.t2i is None else [*own, *self.t2i.read]
 
 
 @dataclass(frozen=True)
@@ -100,7 +117,7 @@ class ModelInputs:
         """Return the models that arguments name, and what folders of `embed` among them say of the captions.
 
         ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``FOLDER`` what ``fivesentences embed``
-        wrote, and ``NAME=...`` names any of these.
+        wrote, and ``NAME=...`` names any of these. ``,t2i=...`` behind it scores caption queries by other files.
 
         Raises:
             InputError: If an argument is malformed, two models were embedded on other captions, images or splits, the
@@ -108,10 +125,10 @@ class ModelInputs:
                 split.
         """
         models = [_model(one) for one in arguments]
-        if self.transposed and any(model.text for model in models):
+        if self.transposed and any(part.text for model in models for part in model.parts):
             what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
             raise InputError(what)
-        folders = [model.folder for model in models if model.folder is not None]
+        folders = [part.folder for model in models for part in model.parts if part.folder is not None]
         if not folders:
             return Given(models, self.captions, self.image_of_caption)
         first, note = folders[0], folders[0].note
@@ -153,19 +170,69 @@ class ModelInputs:
         return gallery, notes
 
 
+def with_pairs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Join neighbours that are embeddings of images and of captions: ``img.npy txt.npy`` means ``img.npy,txt.npy``.
+
+    Returns:
+        The arguments, and a sentence on each that was joined.
+
+    Raises:
+        InputError: If two may be embeddings or similarities that are both transposed.
+    """
+    found: list[str] = []
+    notes: list[str] = []
+    before: NDArray[Any] | None = None  # the matrix of the argument found last, if it is one
+    for argument in arguments:
+        matrix = _alone(argument)
+        seen: bool | None = False
+        if before is not None and matrix is not None and not named(argument)[0]:
+            seen = are_embeddings(before, matrix)
+        if seen is False:
+            found.append(argument)
+            before = matrix
+            continue
+        file = named(found[-1])[1]
+        if seen is None:
+            raise InputError(
+                f"{file} and {argument} have one shape and more rows than columns, so they may be embeddings of images "
+                "and captions, or two similarities whose rows are captions",
+                cure=f"write {file},{argument} for embeddings, or give --transposed",
+            )
+        notes.append(f"{file} and {argument} are taken for embeddings of images and of captions: {file},{argument}.")
+        found[-1] += f",{argument}"
+        before = None
+    return found, notes
+
+
+def _alone(argument: str) -> NDArray[Any] | None:
+    """Return the matrix in the only file of an argument, if it is quickly read."""
+    file = named(argument)[1]
+    if "," in argument or not {Path(file).suffix, Path(file.rpartition(":")[0]).suffix} & {*QUICK}:
+        return None
+    with contextlib.suppress(InputError):  # which is said where the file is used
+        return read_matrix(file)
+    return None
+
+
 def _model(argument: str) -> Model:
+    argument, directed, of_captions = argument.partition(T2I)
+    if directed and T2I in of_captions:
+        raise InputError(f"'{argument}{T2I}{of_captions}' names twice what scores caption queries; leave one out.")
+    if directed:
+        return replace(_model(argument), t2i=_model(of_captions))
     name, files = named(argument)
     if files != argument and not (name.strip() and files):
         raise InputError(f"'{argument}' is no NAME=FILE; write, for example, mine=sims.npy.")
     name = name.strip()
-    if Path(files).is_dir():
+    if files and Path(files).is_dir():
         folder = EmbeddingFolder.open(files)
         return Model(name or Path(files).resolve().name, folder.images, folder.vectors, folder)
     parts = [Path(part) for part in ([files] if Path(files).exists() else files.split(","))]
-    if len(parts) > 2 or not files.strip(",") == files:
+    if len(parts) > 2 or not files or not files.strip(",") == files:
         raise InputError(
             f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "
-            "FOLDER, which 'fivesentences embed' wrote; separate models by spaces."
+            "FOLDER, which 'fivesentences embed' wrote; separate models by spaces. Behind any of these, "
+            f"'{T2I}FILE' names what scores caption queries."
         )
     return Model(name or parts[0].stem, parts[0], parts[1] if len(parts) == 2 else None)
 

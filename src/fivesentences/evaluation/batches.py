@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import evaluate
 from fivesentences.metrics import Evaluation
-from fivesentences.retrieval.cosine import cosine_of_rows
-from fivesentences.retrieval.gallery import Gallery, as_array, checked_matrix
+from fivesentences.retrieval.cosine import gallery_of_embeddings
+from fivesentences.retrieval.gallery import as_array, checked_matrix
 
 
 class EmbeddingEvaluator:
@@ -87,6 +86,4 @@ class EmbeddingEvaluator:
                 raise InputError(f"no batch had {name}; call update first.")
         images, captions, *pairing = (np.concatenate(some) for some in self._batches.values() if some)
         owner = pairing[0] if pairing else None
-        similarity, merged = cosine_of_rows(images, captions, "images", "captions", owner)
-        gallery = Gallery.of(similarity, owner)
-        return evaluate(replace(gallery, notes=tuple(filter(None, [merged]))), **self._options)
+        return evaluate(gallery_of_embeddings(images, captions, owner), **self._options)

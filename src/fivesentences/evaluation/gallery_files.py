@@ -14,7 +14,8 @@ from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.retrieval.cosine import cosine_of_rows
+from fivesentences.metrics.notes import note_on_products
+from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
@@ -113,9 +114,9 @@ def _scores_of(
 ) -> tuple[NDArray[Any], list[str]]:
     """Return what ``read_scores`` does, of matrices that were read from these files."""
     if vectors is None or text is None:
-        return rows.T if transposed else rows, []
+        return rows.T if transposed else rows, note_on_products(rows, similarity)
     matrix, merged = cosine_of_rows(rows, vectors, similarity, text, image_of_caption)
-    return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.", *filter(None, [merged])]
+    return matrix, [note_on_embeddings(rows, vectors), *filter(None, [merged])]
 
 
 def with_phi_files(

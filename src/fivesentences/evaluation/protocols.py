@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
-from fivesentences.metrics.notes import Placement, note_on_equal_rows
+from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
 from fivesentences.metrics.result import about_of, sums_of
+from fivesentences.retrieval.arguments import DIRECTIONS, Direction
+from fivesentences.retrieval.cosine import are_embeddings, gallery_of_embeddings
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 from fivesentences.retrieval.rescoring import Inference
 
@@ -74,26 +77,28 @@ class Protocol:
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
-    name: Protocol(name, images, 5 * images, gallery, folds, words, dataset)
-    for name, dataset, images, gallery, folds, words in (
-        ("flickr8k", "flickr8k", 1000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
-        ("f30k", "flickr30k", 1000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
-        ("coco-5k", "coco", 5000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
-        ("coco-1k-5fold", "coco", 5000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
-        ("coco-1k-first", "coco", 5000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
+    name: Protocol(name, images, 5 * images, gallery, folds, words, CATALOGUE_NAMES[name])
+    for name, images, gallery, folds, words in (
+        ("flickr8k", 1000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
+        ("f30k", 1000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
+        ("coco-5k", 5000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
+        ("coco-1k-5fold", 5000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
+        ("coco-1k-first", 5000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
     )
 }
 
 
 def protocol_named(name: str) -> Protocol:
-    """Return a protocol by its name.
+    """Return a protocol by its name, or by another name of its dataset.
 
     Raises:
-        InputError: If there is none.
+        InputError: If there is none, or the name stands for several.
     """
-    if name not in PROTOCOLS:
-        raise InputError(f"is {name!r}; it is one of {', '.join(PROTOCOLS)}.", where=Argument("protocol"))
-    return PROTOCOLS[name]
+    meant = [name] if name in PROTOCOLS else datasets_called(name) if isinstance(name, str) else []
+    if len(meant) != 1:
+        choices = f"is {name!r}; it is one of {', '.join(meant or PROTOCOLS)}."
+        raise InputError(choices, where=Argument("protocol"))
+    return PROTOCOLS[meant[0]]
 
 
 def checked_gallery(
@@ -116,21 +121,28 @@ def checked_gallery(
 
 def evaluate(
     similarity: Similarity,
-    phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    texts_or_phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
     protocol: str | None = None,
     image_of_caption: ArrayLike | None = None,
     *,
+    texts: ArrayLike | None = None,
+    phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    t2i: Similarity | None = None,
     ideal_pool: str = "gallery",
     inference: str | Inference = "naive",
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Compute every number of a similarity matrix, under a protocol if one is named::
+    """Compute every number of a similarity matrix or of embeddings, under a protocol if one is named::
 
         from fivesentences.evaluation import evaluate
         result = evaluate(similarity, {"cider": phi}, protocol="f30k")
         print(result)
-        result.value("R@1", "i2t")
+        result["R@1", "i2t"]
+        evaluate(images, texts, phis={"cider": phi})  # embeddings
+
+    Embeddings of images and captions have equally many columns, by which they are recognised. They are normalised, so
+    that their cosine is the similarity; the notes say so.
 
     Where there are several galleries, each is re-scored and scored by itself and every number, including medians and
     sums, is the mean over them, as in the released evaluations. A phi is cut with the similarity; its document
@@ -138,8 +150,12 @@ def evaluate(
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; an array, a memory map or a torch tensor. Or a
-            ``Gallery``.
+            ``Gallery``. With texts ``[images, dim]``, embeddings of the images.
+        texts_or_phis: One of the next two, if shapes say which.
+        texts: ``[captions, dim]``, embeddings of the captions.
         phis: ``{name: [captions, images]}``, one matrix, or nothing for instance recall alone.
+        t2i: ``[images, captions]``, the similarity for caption queries, where it differs from that for image queries:
+            that of a reranker, or of an encoder that is given an instruction with the query.
         protocol: A name in ``PROTOCOLS``; default: the whole matrix is one gallery.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
@@ -151,12 +167,72 @@ def evaluate(
             ``positives``; and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
 
     Raises:
-        InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
+        InputError: If shapes disagree or do not fit the protocol, a value is not finite, an option is out of range, or
+            the second matrix may be texts as well as phi.
     """
     chosen = None if protocol is None else protocol_named(protocol)
-    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=ideal_pool == "given_rows")
+    more_rows = ideal_pool == "given_rows"
+    if texts_or_phis is not None:
+        texts, phis = _told_apart(similarity, texts_or_phis, texts, phis, image_of_caption, more_rows)
+    if texts is not None:
+        if isinstance(similarity, Gallery):
+            raise InputError("a gallery has a similarity already; give embeddings of the images with texts.")
+        similarity = gallery_of_embeddings(similarity, texts, image_of_caption, ("images", "texts"))
+        image_of_caption = None  # which the gallery knows
+    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=more_rows)
+    if not isinstance(similarity, Gallery):
+        whole = _noted(whole)
+    if t2i is not None and not isinstance(t2i, Gallery):
+        t2i = _noted(whole.with_similarity(t2i, "t2i"))
     scorer = ProtocolScorer(whole, chosen, ideal_pool=ideal_pool, **options)
-    return scorer(whole, inference=inference, progress=progress)
+    return scorer(whole, t2i=t2i, inference=inference, progress=progress)
+
+
+def _noted(gallery: Gallery) -> Gallery:
+    """Return the gallery with a note on its similarity, where it looks like products of embeddings."""
+    return replace(gallery, notes=(*gallery.notes, *note_on_products(gallery.similarity, gallery.name)))
+
+
+def _told_apart(
+    similarity: Similarity,
+    given: Mapping[str, ArrayLike] | ArrayLike,
+    texts: ArrayLike | None,
+    phis: Mapping[str, ArrayLike] | ArrayLike | None,
+    image_of_caption: ArrayLike | None,
+    more_rows: bool,
+) -> tuple[Any, Any]:
+    """Return texts and phis, of which the second argument of ``evaluate`` is one.
+
+    Raises:
+        InputError: If it may be either, or what it is was given by name too.
+    """
+    if isinstance(given, Mapping) or isinstance(similarity, Gallery) or texts is not None:
+        if phis is not None:
+            raise InputError("phis are given twice, by position and by name; leave one out.")
+        return texts, given
+    first, second = as_array(similarity, "similarity"), as_array(given, "the second matrix")
+    if first.ndim != 2 or second.ndim != 2 or not (first.size and second.size):
+        return (None, given) if phis is None else (given, phis)
+    owners = None if image_of_caption is None else as_array(image_of_caption, "image_of_caption")
+    owners = owners if owners is not None and owners.ndim == 1 and owners.dtype.kind in "iu" else None
+    embeddings = are_embeddings(first, second, owners)
+    (n_images, n_captions), (rows, columns) = first.shape, second.shape
+    if phis is None:
+        further = more_rows and columns == n_images and rows > n_captions
+        if further or (not embeddings and (rows, columns) == (n_captions, n_images)):
+            return None, given
+    if embeddings:
+        return given, phis
+    if columns != n_captions:
+        is_similarity = n_captions % n_images == 0 if owners is None else len(owners) == n_captions
+        # What neither is fits nothing, which the cosine of these embeddings, or the check of this phi, says.
+        return (None, given) if is_similarity and phis is None else (given, phis)
+    raise InputError(
+        f"similarity is {[n_images, n_captions]} and texts or phi is {[rows, columns]}, which may be embeddings of "
+        "images and captions, two similarities, or a similarity and a phi of which one is transposed",
+        cure="name the second, texts=... for embeddings of captions and t2i=... for the similarity of caption queries; "
+        "a similarity is [images, captions], and its phi [captions, images]",
+    )
 
 
 class ProtocolScorer:
@@ -213,6 +289,7 @@ class ProtocolScorer:
         self,
         similarity: Similarity,
         *,
+        t2i: Similarity | None = None,
         inference: str | Inference = "naive",
         queries: bool = False,
         progress: Callable[[], object] | None = None,
@@ -222,6 +299,7 @@ class ProtocolScorer:
 
         Args:
             similarity: ``[images, captions]`` of the same images and captions.
+            t2i: Another one that scores caption queries; ``similarity`` then scores image queries alone.
             inference: How each gallery is read, see ``evaluate``.
             queries: True to return the values of every query too.
             progress: Called after each gallery.
@@ -230,9 +308,20 @@ class ProtocolScorer:
         Raises:
             InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
-        found, how, given = [], Inference.of(inference), self.whole.with_similarity(similarity)
-        for gallery, (images, captions, evaluator) in zip(self.galleries(given), self.parts, strict=True):
-            found.append(evaluator.with_queries(gallery, inference=how.of_part(images, captions), visit=visit))
+        found, how, given = [], Inference.of(inference), [self.whole.with_similarity(similarity)]
+        sides: list[Sequence[Direction]] = [DIRECTIONS]
+        if t2i is not None:
+            given, sides = [*given, self.whole.with_similarity(t2i, "t2i")], [[side] for side in DIRECTIONS]
+        for at, (images, captions, evaluator) in enumerate(self.parts):
+            read: dict[str, Any] = {"inference": how.of_part(images, captions), "visit": visit}
+            found.append(
+                Evaluation.joined(
+                    [
+                        evaluator.with_queries(self.gallery(one, at), of, **read)
+                        for one, of in zip(given, sides, strict=True)
+                    ]
+                )
+            )
             if progress is not None:
                 progress()
         named = () if self.protocol is None else (self.protocol.name, self.protocol.words)
@@ -242,22 +331,28 @@ class ProtocolScorer:
         for same in zip(*(one.queries if queries else () for one in found), strict=True):
             joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
         values = averaged([[value for value in one.values if value["direction"]] for one in found])
-        sides = found[0].placements
-        placements = {side: Placement.joined([one.placements[side] for one in found]) for side in sides}
-        of_rows = note_on_equal_rows(given.similarity, given.name)
-        about["notes"] = [*given.notes, *of_rows, *self.parts[0][2].notes_of(placements)]
+        placements = {side: Placement.joined([one.placements[side] for one in found]) for side in DIRECTIONS}
+        notes = [note for one in given for note in (*one.notes, *note_on_equal_rows(one.similarity, one.name))]
+        if t2i is not None:
+            notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
+        about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
         """Yield the galleries that the protocol scores, one after the other."""
-        similarity = self.whole.with_similarity(similarity)
-        for at, (images, captions, _) in enumerate(self.parts):
-            # The pairing and the phi matrices of a gallery stay the same objects, by which its evaluator knows them.
-            if at not in self._galleries:
-                part = self.whole.part(images, self._every_row)
-                self._galleries[at] = replace(part, similarity=np.broadcast_to(np.float32(0), part.shape))
-            matrix = similarity.similarity[images][:, captions]
-            yield replace(self._galleries[at], similarity=matrix, name=similarity.name)
+        given = self.whole.with_similarity(similarity)
+        for at in range(len(self.parts)):
+            yield self.gallery(given, at)
+
+    def gallery(self, given: Gallery, at: int) -> Gallery:
+        """Return one of the galleries that the protocol scores, of a gallery of the whole."""
+        images, captions, _ = self.parts[at]
+        # The pairing and the phi matrices of a gallery stay the same objects, by which its evaluator knows them.
+        if at not in self._galleries:
+            part = self.whole.part(images, self._every_row)
+            self._galleries[at] = replace(part, similarity=np.broadcast_to(np.float32(0), part.shape))
+        matrix = given.similarity[images][:, captions]
+        return replace(self._galleries[at], similarity=matrix, name=given.name)
 
     @property
     def scored(self) -> dict[str, NDArray[np.int64]]:

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import metric_of
+from fivesentences.errors import Cure
 from fivesentences.metrics.ranking import Ranking, rank
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.repeated_rows import all_equal, tolerance, twins
 
 SHOWN = 0.005  # percentage points that change the last digit of a table
+BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank is looked at
+BEYOND = 1.01  # more than a cosine
+LOW_RANK, GROWTH, ENOUGH_RANK = 1e-3, 8, 0.9  # pivots that count as rounding, and the share that does not
 DEVIATIONS = 3.0  # standard errors from the mean rank of a random order
 Flags = NDArray[np.bool_]
 ALWAYS_LEFT_OUT = ("labels", "lists of positives")  # what metrics need that leave queries out, whatever the policy
@@ -183,6 +187,33 @@ def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:
         what = f"{number:,} of {len(placed.ahead):,} {queries} have nothing to find by {', '.join(metrics)}"
         end = "are left out" if left_out or empty == "skip" else "count 0"
         yield f"{what}{f' (phi {phi})' if phi else ''}; there they {end}."
+
+
+def note_on_products(matrix: NDArray, name: object) -> list[str]:
+    """Return a sentence on a similarity that looks like products of embeddings; none where it does not.
+
+    It does if scores reach beyond 1 and a part of it has a lower rank than rows and columns, unlike the scores of a
+    network that reads an image and a caption together. Scaled cosines look alike, so the sentence is conditional.
+    """
+    side = min(*matrix.shape, BLOCK)
+    if matrix.dtype.kind != "f" or side < SMALLEST_BLOCK:
+        return []
+    block = np.asarray(matrix[:side, :side], dtype=np.float64)
+    if not np.isfinite(block).all() or (block == np.trunc(block)).all():
+        return []
+    largest, spread = float(block.max()), float(block.std())
+    if largest <= BEYOND or spread == 0:
+        return []
+    import scipy.linalg  # takes a fifth of a second
+
+    pivots = np.abs(np.diagonal(scipy.linalg.lu(block, permute_l=True)[1]))  # at the end those of rounding alone
+    rounding = np.finfo(matrix.dtype).eps * np.sqrt((block**2).mean())
+    if (pivots > LOW_RANK * spread + GROWTH * rounding).mean() > ENOUGH_RANK:
+        return []
+    return [
+        f"{name} reaches {largest:,.1f} and looks like products of embeddings. Unless these were normalised, their "
+        f"cosine gives other numbers; give the embeddings: {Cure('evaluate(images, texts)', 'IMAGES,TEXTS')}."
+    ]
 
 
 def note_on_equal_rows(matrix: NDArray, name: object) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,18 @@ class Evaluation:
     scored: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     placements: Mapping[Direction, Placement] = field(default_factory=dict)
 
+    @classmethod
+    def joined(cls, several: Sequence[Evaluation]) -> Evaluation:
+        """Return the numbers of one gallery whose directions were scored apart; sums over both are not among them."""
+        values = [value for one in several for value in one.values]
+        placements = {side: placed for one in several for side, placed in one.placements.items()}
+        return replace(
+            several[0],
+            values=values,
+            queries=[query for one in several for query in one.queries],
+            placements=placements,
+        )
+
     __iter__ = None  # type: ignore[assignment]  # Python would otherwise iterate by self[0], self[1], ...
 
     def __getitem__(self, key: str | tuple[Any, ...]) -> float:
@@ -50,7 +62,7 @@ class Evaluation:
 
             scores["R@1", "i2t"]
             scores["Rsum"]
-            scores["N@5", "i2t", {"ground_truth": "kept"}]
+            scores["N@5", "i2t", {"ground_truth": "kept"}]  # or "NCS@5"
 
         Args:
             key: A metric, a direction unless it sums both, and a dictionary of those parts of the variant that are

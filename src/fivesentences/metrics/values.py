@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.config.metrics import metric_of
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.retrieval.arguments import Direction
 
@@ -66,6 +68,8 @@ class NoSuchNumber(InputError, KeyError):
 
 
 Row = TypeVar("Row", bound=MetricKey)
+ALIASES = {"NCS@": "N@"}  # how a name may begin, and how the numbers are named
+NEEDED = {"phi": "a phi", "labels": "labels", "categories": "categories", "lists of positives": "a list of positives"}
 
 
 def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
@@ -80,6 +84,8 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     Raises:
         NoSuchNumber: If there is none, or there are several; the sentence says what there is.
     """
+    for alias, beginning in ALIASES.items():
+        metric = beginning + metric.removeprefix(alias) if metric.startswith(alias) else metric
     for name in variant:
         if name not in KEYS:
             raise NoSuchNumber(f"a number has no {name!r}; it is named by {', '.join(KEYS)}.")
@@ -89,6 +95,9 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     for name, value in wanted.items():
         fitting = [row for row in left if row.get(name) == value]
         if not fitting:
+            needs = _needs(metric) if name == "metric" else ""
+            if needs and all(_needs(row["metric"]) != needs for row in rows):
+                raise NoSuchNumber(f"there is no number with {named}; {metric} needs {needs}, and none is known.")
             known = _distinct(str(row[name]) for row in left)
             if known in ([""], ["0"]):
                 raise NoSuchNumber(f"there is no number with {named}; {metric} has no {name}; leave it out.")
@@ -104,6 +113,13 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
         raise NoSuchNumber(f"there are {len(left)} numbers with {named}: they differ in {parts}; name one.")
     found: Row = left[0]
     return found
+
+
+def _needs(metric: str) -> str:
+    """Return what a metric needs besides a similarity; empty if it needs nothing, or there is no such metric."""
+    with contextlib.suppress(InputError):
+        return NEEDED.get(metric_of(metric).needs, "")
+    return ""
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

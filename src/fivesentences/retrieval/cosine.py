@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.retrieval.blocks import Output, filled
-from fivesentences.retrieval.gallery import checked_matrix, refuse_not_finite
+from fivesentences.retrieval.gallery import Gallery, checked_matrix, refuse_not_finite
 from fivesentences.retrieval.repeated_rows import BY_RULE, refuse_repeats, repeats, rows_of_images, twins
 from fivesentences.semantics.validation import checked_pairing
 
 IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
+UNIT = 5e-3  # how far from 1 the length of a normalised vector may be, also in half precision
 
 
 def cosine_similarity(
@@ -92,6 +95,77 @@ def cosine_of_rows(
             raise InputError(f"{what} {name_of_images} are not; {exchanged}")
         refuse_repeats(left, name_of_images)
     return _products(left, right, name), ""
+
+
+def gallery_of_embeddings(
+    images: ArrayLike,
+    captions: ArrayLike,
+    image_of_caption: ArrayLike | None = None,
+    names: tuple[str, str] = ("images", "captions"),
+) -> Gallery:
+    """Return the gallery of the cosine similarity of embeddings; its notes say what was done to them.
+
+    Arguments and errors as in ``cosine_of_rows``, and as in ``Gallery.of``.
+    """
+    left, right = checked_matrix(images, names[0]), checked_matrix(captions, names[1])
+    similarity, merged = cosine_of_rows(left, right, *names, image_of_caption)
+    gallery = Gallery.of(similarity, image_of_caption)
+    return replace(gallery, notes=(note_on_embeddings(left, right), *filter(None, [merged])))
+
+
+def note_on_embeddings(images: NDArray, captions: NDArray) -> str:
+    """Return a sentence on the similarity of embeddings, and on their lengths where these are not 1."""
+    done = ""
+    if not (_is_normalised(images) and _is_normalised(captions)):
+        lengths = np.concatenate([*_lengths(images), *_lengths(captions)])
+        done = f", normalised first (lengths {lengths.min():.3g} to {lengths.max():.3g})"
+    return f"Cosine similarity of embeddings of {images.shape[1]} dimensions{done}."
+
+
+def are_embeddings(
+    images: NDArray, captions: NDArray, image_of_caption: NDArray[np.int64] | None = None
+) -> bool | None:
+    """Tell whether two matrices are embeddings of images and of their captions, by what their shapes allow.
+
+    Embeddings have equally many columns. So have two similarities of the same images and captions, which rows of length
+    1 with both signs never are.
+
+    Args:
+        images: ``[images, dim]``, if they are.
+        captions: ``[captions, dim]``.
+        image_of_caption: ``[captions]`` image index of each caption; default equal blocks.
+
+    Returns:
+        True, False, or None if they may also be two matrices whose rows are captions.
+    """
+    (rows, columns), (others, width) = images.shape, captions.shape
+
+    def fit(n_images: int, n_captions: int) -> bool:
+        if image_of_caption is None:
+            return n_captions % n_images == 0
+        one_per_image = n_images in (n_captions, int(np.max(image_of_caption, initial=-1)) + 1)
+        return len(image_of_caption) == n_captions and one_per_image
+
+    if columns != width:
+        return False
+    if all(_is_normalised(side) and side.min() < 0 for side in (images, captions)):
+        return True
+    if fit(rows, columns) and fit(others, columns) and (rows == others or columns in (rows, others)):
+        return False
+    if rows == others and fit(columns, rows):
+        return None
+    return not fit(rows, columns) or fit(rows, others) or fit(others, rows)
+
+
+def _lengths(matrix: NDArray) -> Iterator[NDArray[np.float64]]:
+    """Yield the lengths of the rows of each block."""
+    with np.errstate(over="ignore"):
+        for start in range(0, len(matrix), IMAGES_PER_BLOCK):
+            yield np.linalg.norm(matrix[start : start + IMAGES_PER_BLOCK].astype(np.float64), axis=1)
+
+
+def _is_normalised(matrix: NDArray) -> bool:
+    return all(bool((np.abs(lengths - 1) < UNIT).all()) for lengths in _lengths(matrix))
 
 
 def _checked_pair(

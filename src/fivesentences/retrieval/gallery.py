@@ -229,16 +229,20 @@ def checked_similarity(
         return similarity.similarity
     matrix = checked_matrix(similarity, name)
     n_images, n_captions = matrix.shape
+    called = "similarity" if isinstance(name, Path) else name
     if shape is None and n_images > n_captions:
         raise InputError(
             f"{name} is {[n_images, n_captions]}, but rows are images, columns captions, and every image has a caption",
-            cure=Cure("pass similarity.T if its rows are captions", "give --transposed if its rows are captions"),
+            cure=Cure(
+                "pass similarity.T if its rows are captions, or evaluate(images, texts) if these are embeddings",
+                "give --transposed if its rows are captions, or IMAGES,TEXTS if these are embeddings",
+            ),
         )
     if shape is not None and n_images != n_captions and matrix.shape == shape[::-1]:
         raise InputError(
             f"{name} is {[n_images, n_captions]}, but there are {shape[0]} images and {shape[1]} captions: it looks "
             "transposed",
-            cure=Cure("pass similarity.T", "give --transposed, or save its transpose"),
+            cure=Cure(f"pass {called}.T", "give --transposed, or save its transpose"),
         )
     cure = "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)"
     if (found := first_not_finite(matrix)) and np.isneginf(matrix[found]):

@@ -23,7 +23,7 @@ from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
-from fivesentences.semantics.validation import checked_corpus
+from fivesentences.semantics.validation import checked_corpus, given_or_five
 
 LONGEST = 4  # words in the longest n-grams
 LARGEST_TABLE = 1 << 18  # entries
@@ -189,7 +189,7 @@ def _closest(
 
 def bleu_matrix(
     captions: Sequence[str],
-    image_of_caption: ArrayLike,
+    image_of_caption: ArrayLike | None = None,
     n: int = LONGEST,
     tokenize: str = "whitespace",
     out: Output = None,
@@ -200,7 +200,8 @@ def bleu_matrix(
 
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
-        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
+        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
+            default five per image, those of an image adjacent.
         n: Words in the longest n-grams, 1 to 4.
         tokenize: As in ``tokenisation.tokenise``.
         out: As in ``cider_matrix``.
@@ -212,7 +213,8 @@ def bleu_matrix(
         InputError: If there are no captions, ``image_of_caption`` does not fit, ``n`` is out of range, or ``out``
             does not fit.
     """
-    return matrix_of(BleuScorer(captions, image_of_caption, n, tokenize), out)
+    pairing = given_or_five(image_of_caption, captions)
+    return matrix_of(BleuScorer(captions, pairing, n, tokenize), out)
 
 
 # --- as in the DAA release -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
-from fivesentences.semantics.validation import checked_corpus
+from fivesentences.semantics.validation import checked_corpus, given_or_five
 
 LONGEST = 4  # words in the longest n-grams
 SIGMA = 6.0  # of the length penalty
@@ -202,7 +202,7 @@ class CiderScorer(ByLengthScorer):
 
 
 def cider_matrix(
-    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
+    captions: Sequence[str], image_of_caption: ArrayLike | None = None, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """CIDEr of every caption against the captions of every image: phi of Five Sentences, as its authors compute it.
 
@@ -211,7 +211,8 @@ def cider_matrix(
 
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
-        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
+        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
+            default five per image, those of an image adjacent.
         tokenize: As in ``tokenisation.tokenise``; ``"whitespace"``: lower-case and split, as released.
         out: Where to put the matrix: the path of a ``.npy`` file (float32, memory-mapped, replaced once complete) or
             a floating-point array ``[captions, images]`` such as a memory map. It is filled in blocks of rows.
@@ -222,4 +223,5 @@ def cider_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    return matrix_of(CiderScorer(captions, image_of_caption, tokenize), out)
+    pairing = given_or_five(image_of_caption, captions)
+    return matrix_of(CiderScorer(captions, pairing, tokenize), out)

@@ -28,7 +28,7 @@ from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequ
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, places_of, ranges, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import number_words, tokenise
-from fivesentences.semantics.validation import checked_corpus
+from fivesentences.semantics.validation import checked_corpus, given_or_five
 
 BETA = 1.2
 # A multiple of every number up to 40, exact in float64: recalls are compared in units of 1 / MULTIPLE, unrounded.
@@ -151,7 +151,7 @@ def f_measure(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> ND
 
 
 def rouge_l_matrix(
-    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
+    captions: Sequence[str], image_of_caption: ArrayLike | None = None, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """ROUGE-L of every caption against the captions of every image, as coco-caption computes it.
 
@@ -159,7 +159,8 @@ def rouge_l_matrix(
 
     Args:
         captions: Raw captions.
-        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
+        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
+            default five per image, those of an image adjacent.
         tokenize: As in ``tokenisation.tokenise``.
         out: As in ``cider_matrix``.
 
@@ -169,7 +170,8 @@ def rouge_l_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    return matrix_of(RougeLScorer(captions, image_of_caption, tokenize), out)
+    pairing = given_or_five(image_of_caption, captions)
+    return matrix_of(RougeLScorer(captions, pairing, tokenize), out)
 
 
 class RougeDaaScorer(SubsequenceScorer):

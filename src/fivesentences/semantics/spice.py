@@ -30,7 +30,7 @@ from fivesentences.semantics.scoring import Output, Scorer, matrix_of
 from fivesentences.semantics.similar_tuples import similar_tuples
 from fivesentences.semantics.synonyms import load_synonyms
 from fivesentences.semantics.tuples import RawTuple, checked_tuples
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.semantics.validation import checked_pairing, given_or_five
 
 Ints = NDArray[np.int64]
 
@@ -192,7 +192,7 @@ class SpiceScorer(Scorer):
 
 def spice_matrix(
     tuples_of_caption: Sequence[Sequence[Sequence[str]]],
-    image_of_caption: ArrayLike,
+    image_of_caption: ArrayLike | None = None,
     part: str = "all",
     out: Output = None,
     undefined: float = math.nan,
@@ -203,7 +203,8 @@ def spice_matrix(
 
     Args:
         tuples_of_caption: ``[captions]`` raw tuples of each caption.
-        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
+        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
+            default five per image, those of an image adjacent.
         part: ``"all"`` or a sub-score; see ``SpiceScorer``.
         out: Where to put the matrix; see ``scoring.matrix_of``.
         undefined: See ``SpiceScorer``.
@@ -214,7 +215,8 @@ def spice_matrix(
     Raises:
         InputError: As ``SpiceScorer``, or if ``out`` does not fit.
     """
-    return matrix_of(SpiceScorer(tuples_of_caption, image_of_caption, part, undefined), out, f"SPICE ({part})")
+    pairing = given_or_five(image_of_caption, tuples_of_caption)
+    return matrix_of(SpiceScorer(tuples_of_caption, pairing, part, undefined), out, f"SPICE ({part})")
 
 
 def _f_score(hits: NDArray[np.integer], tests: Ints, references: Ints) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from fivesentences.semantics.ngrams import count_ngrams
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import MARKS, tokenise
-from fivesentences.semantics.validation import checked_corpus
+from fivesentences.semantics.validation import checked_corpus, given_or_five
 
 _WORD = re.compile(rf"\w[\w{MARKS}]+")
 
@@ -85,7 +85,7 @@ class TfidfScorer(Scorer):
 
 
 def tfidf_matrix(
-    captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace", out: Output = None
+    captions: Sequence[str], image_of_caption: ArrayLike | None = None, tokenize: str = "whitespace", out: Output = None
 ) -> NDArray[np.floating]:
     """Return mean tf-idf cosines of every caption with the captions of every image: what the DAA release calls CIDEr.
 
@@ -93,7 +93,8 @@ def tfidf_matrix(
 
     Args:
         captions: Raw captions; one without a word of two letters scores 0 everywhere.
-        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
+        image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
+            default five per image, those of an image adjacent.
         tokenize: As in ``TfidfScorer``.
         out: As in ``cider_matrix``.
 
@@ -103,4 +104,5 @@ def tfidf_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    return matrix_of(TfidfScorer(captions, image_of_caption, tokenize), out)
+    pairing = given_or_five(image_of_caption, captions)
+    return matrix_of(TfidfScorer(captions, pairing, tokenize), out)

@@ -11,6 +11,7 @@ from fivesentences.arrays import plain_array
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 
+PER_IMAGE = 5  # captions of an image in Flickr8k, Flickr30K and COCO, as the command line takes them to be
 SMALLEST_PHI = 1e-6  # the released NCS adds 1e-10 to the mean of the ideal, which then changes nothing that is printed
 
 
@@ -82,6 +83,20 @@ def checked_corpus(captions: Sequence[str], image_of_caption: ArrayLike) -> tupl
     """
     captions = checked_captions(captions)
     return captions, checked_pairing(image_of_caption, len(captions))
+
+
+def given_or_five(image_of_caption: ArrayLike | None, captions: Sequence[object]) -> ArrayLike:
+    """Return ``image_of_caption`` if it is given; otherwise five captions per image, those of an image adjacent.
+
+    Raises:
+        InputError: If it is not given and the number of captions is not a multiple of five.
+    """
+    if image_of_caption is not None or not hasattr(captions, "__len__"):  # something else is refused with the captions
+        return [] if image_of_caption is None else image_of_caption
+    if len(captions) % PER_IMAGE and not isinstance(captions, str):
+        what = f"there are {len(captions):,} captions, which is not a multiple of {PER_IMAGE} captions per image"
+        raise InputError(what, cure="pass image_of_caption, the image index of each caption")
+    return np.arange(len(captions)) // PER_IMAGE
 
 
 def checked_indices(name: str, indices: ArrayLike, limit: int) -> NDArray[np.int64]:
