@@ -38,10 +38,10 @@ def test_cider_is_that_of_pycocoevalcap_for_the_set_and_for_each(images: list[tu
         len({ngrams_of(group) for group in references}) == 1
     ):  # every n-gram is in every image, so that none has a weight
         with pytest.raises(InputError, match=str(len(images))):
-            fivesentences.cider(made, references)
+            fivesentences.cider(made, references, "whitespace")
         return
     corpus, each = Cider().compute_score(dict(enumerate(references)), {image: [one] for image, one in enumerate(made)})
-    ours = fivesentences.cider(made, references)
+    ours = fivesentences.cider(made, references, "whitespace")
     np.testing.assert_allclose(ours.each, each, rtol=0, atol=1e-9)
     assert ours.corpus == pytest.approx(corpus, abs=1e-9)
 
@@ -52,7 +52,7 @@ def test_cider_of_chinese_is_that_of_pycocoevalcap_for_characters_set_apart() ->
     _, each = Cider().compute_score(apart, {image: [" ".join(one)] for image, one in enumerate(made)})
     ours = fivesentences.cider(made, references, "characters")
     np.testing.assert_allclose(ours.each, each, rtol=0, atol=1e-9)
-    assert ours.corpus > 1 and fivesentences.cider(made, references).corpus == 0  # a caption is one word
+    assert ours.corpus > 1 and fivesentences.cider(made, references, "whitespace").corpus == 0  # a caption is one word
 
 
 def test_spice_is_f1_of_the_tuples_of_candidate_and_references() -> None:
@@ -74,7 +74,7 @@ def test_spice_is_f1_of_the_tuples_of_candidate_and_references() -> None:
 )
 def test_what_cannot_be_paired_is_named(made: list[str], references: list[list[str]], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        fivesentences.cider(made, references)
+        fivesentences.cider(made, references, "whitespace")
 
 
 def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
@@ -83,7 +83,7 @@ def test_the_command_says_what_python_does(run, tmp_path, monkeypatch) -> None:
     Path("made.txt").write_text("\n".join(made) + "\n")
     Path("references.txt").write_text("".join(f"{one}\n" for group in references for one in group))
     said = run("captioning", "made.txt", "references.txt", "--per-image", 2, "--csv", "each.csv")
-    ours = fivesentences.cider(made, references)
+    ours = fivesentences.cider(made, references, "whitespace")
     assert said.code == 0 and f"{ours.corpus:.4f}" in said.out
     np.testing.assert_allclose(pd.read_csv("each.csv")["value"], ours.each)
     said = run("captioning", "made.txt", "references.txt")
