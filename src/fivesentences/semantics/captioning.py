@@ -114,7 +114,7 @@ def check_metric(name: str, tokenize: str | None = None, mirror: Path | None = N
     """
     metric, chosen = parse_metric(name, tokenize)
     if (CAPTIONING_METRICS[metric].needs_java or chosen == "ptb") and not has_java():
-        what = "METEOR, SPICE, SPIDEr and PTB tokens need Java, which is not installed"
+        what = "PTB tokens, METEOR and SPICE run in Java, which is not installed"
         raise InputError(what, cure=f"install it with {pip_install('java')}")
     if metric in ("spice", "spider"):
         check_java()
@@ -134,7 +134,7 @@ def without_java(metrics: Sequence[str]) -> str:
     """
     return (
         f"NOT THE COCO SERVER'S TOKENS: there is no Java, so {', '.join(metrics)} split captions at blanks. The server "
-        f"and most papers use Penn Treebank (PTB) tokens, and their numbers differ; for them, {pip_install('java')}."
+        f"and most papers use Penn Treebank (PTB) tokens, and their numbers differ; to have them, {pip_install('java')}."
     )
 
 
