@@ -134,7 +134,8 @@ def without_java(metrics: Sequence[str]) -> str:
     """
     return (
         f"NOT THE COCO SERVER'S TOKENS: there is no Java, so {', '.join(metrics)} split captions at blanks. The server "
-        f"and most papers use Penn Treebank (PTB) tokens, and their numbers differ; to have them, {pip_install('java')}."
+        "and most papers use Penn Treebank (PTB) tokens, and their numbers differ. To have them: "
+        f"{pip_install('java')}."
     )
 
 
