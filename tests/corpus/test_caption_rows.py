@@ -165,16 +165,19 @@ def test_results_are_scored_against_the_references_of_their_images(tmp_path, mon
     references = {one["id"]: [a["caption"].lower() for a in COCO["annotations"] if a["image_id"] == one["id"]]
                   for one in COCO["images"]}  # fmt: skip
     expected, _ = Cider().compute_score(references, {one["image_id"]: [one["caption"]] for one in results})
-    said = run("captioning", "mine.json", "refs.json", "--json", "out.json", "-q")
+    command = ("--tokens", "whitespace", "--json", "out.json")
+    said = run("captioning", "mine.json", "refs.json", *command, "-q")
     assert said.code == 0, said.err
-    assert json.loads(Path("out.json").read_text())["value"] == pytest.approx(expected)
+    assert json.loads(Path("out.json").read_text())["scores"][0]["value"] == pytest.approx(expected)
     assert expected > 1
     more = {"images": [*COCO["images"], {"id": 3, "file_name": "c.jpg"}],
             "annotations": [*COCO["annotations"], {"image_id": 3, "caption": "a bird"}]}  # fmt: skip
     Path("more.json").write_text(json.dumps(more))
-    said = run("captioning", "mine.json", "more.json", "--json", "out.json")
+    said = run("captioning", "mine.json", "more.json", *command)
+    assert said.code == 1 and "1 of the 3 images of more.json have no caption: '3'" in said.err
+    said = run("captioning", "mine.json", "more.json", *command, "--subset")
     assert "1 of the 3 images" in said.out
-    assert json.loads(Path("out.json").read_text())["value"] == pytest.approx(expected)
+    assert json.loads(Path("out.json").read_text())["scores"][0]["value"] == pytest.approx(expected)
     said = run("captioning", "mine.json", "refs.txt")  # its names are others
     assert said.code == 1 and "mine.json" in said.err and "'8'" in said.err
 

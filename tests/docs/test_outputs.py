@@ -20,6 +20,10 @@ preparations:
   scores:
     needs: [made/captions.txt]
     commands: ["fivesentences phi bleu1 results/made/captions.txt --per-image 2 -o scores.npy"]
+  given:
+    needs: []
+    files: [made/captions.txt]
+    commands: []
   absent:
     needs: [not/made.npy]
     commands: []
@@ -72,6 +76,8 @@ def test_a_block_holds_what_a_command_prints_or_writes(run, monkeypatch):
     assert not any("\x1b" in line or line != line.rstrip() for line in whole)
     some = run(output(f" scores, lines 1 3-4 {len(whole) - 2}"))[0].splitlines()[2:-2]
     assert some == [whole[1], "  ...", *whole[3:5], "  ...", whole[-2]]
+    command = "fivesentences phi bleu1 captions.txt --per-image 2 -o scores.npy --quiet"
+    assert run(output(" given, file captions.txt", command))[0].splitlines()[2] == "a red dog"
     written = run(output(" scores, lines 1, file q.csv", f"{EVALUATE} --per-query q.csv"))[0]
     assert written.splitlines()[2].startswith("file,query,metric,direction,")
 

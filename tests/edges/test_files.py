@@ -120,7 +120,7 @@ CAPTIONS = [
     *(right(f"captions {name} -o new.txt --image-of-caption new.ids", "25 captions of 5 images",
             makes=("new.txt", "new.ids")) for name in ("token.txt", "results.csv", "coco.json")),
     right("captioning made.json captions.txt", "made.json names", "captions.txt does not"),
-    right("captioning made.json coco.json", "cider"),
+    right("captioning made.json coco.json", "CIDEr"),
     *(right(f"evaluate s.npy --captions {name}", "5 images, 25 captions") for name in ("token.txt", "coco.json")),
     refused("evaluate s.npy --captions coco.json --image-of-caption pairing.txt", "coco.json"),
     refused("captions coco.json -o new.txt", "--image-of-caption"),

@@ -1,106 +1,134 @@
-"""`fivesentences captioning`: CIDEr and SPICE of captions that a model made."""
+"""`fivesentences captioning`: CIDEr, BLEU, ROUGE-L, METEOR, SPICE and SPIDEr of captions that a model made."""
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pandas as pd
 import typer
 
+from fivesentences.choices import Split
 from fivesentences.commands.arguments import Mirror
 from fivesentences.commands.sheets import Outputs, Sheet
-from fivesentences.errors import InputError
-from fivesentences.evaluation.caption_tables import CaptionTable
-from fivesentences.semantics.caption_file import read_captioned
-from fivesentences.semantics.captioning import cider, notes_on_blanks, spice
+from fivesentences.errors import InputError, visible
+from fivesentences.semantics.captioned_images import read_captioned_images
+from fivesentences.semantics.captioning import (
+    CAPTIONING_METRICS,
+    TOKENS,
+    check_metric,
+    default_tokens,
+    parse_metric,
+    score_captions,
+    without_java,
+)
 from fivesentences.semantics.tokenisation import one_word_each
+
+ALL = "all"
+
+
+def _names(begun: str) -> list[str]:
+    """Return names of metrics, for the completion of the shell."""
+    return [name for name in (ALL, *CAPTIONING_METRICS) if name.startswith(begun)]
 
 
 def captioning(
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES")],
     references: Annotated[Path, typer.Argument(metavar="REFERENCES")],
     *,
-    metric: Literal["cider", "cider-characters", "cider-ptb", "cider-reattached", "spice"] = "cider",
-    per_image: Annotated[int, typer.Option(min=1)] = 5,
+    metric: Annotated[list[str] | None, typer.Option(metavar="NAME", autocompletion=_names)] = None,
+    tokens: Literal["ptb", "whitespace", "reattached", "characters"] | None = None,
+    per_image: Annotated[int | None, typer.Option(min=1)] = None,
+    image_of_caption: Path | None = None,
+    split: Split | None = None,
+    subset: bool = False,
     mirror: Mirror = None,
     outputs: Outputs,
 ) -> None:
     """Score captions that a model made, one per image, against references.
 
-    The numbers are pycocoevalcap's. CIDEr needs no Java unless words are cut
-    as the Penn Treebank does (cider-ptb, as the COCO server does); SPICE
-    takes a Java of the extra java, and some 25 ms per caption that it has
-    not parsed before (minutes for a sentence of 200 words); what was parsed
-    is kept in the user's cache. cider-characters is for languages that are
-    written without spaces. --csv has the score of every caption.
+    The numbers are pycocoevalcap's, which are those of the COCO server. Its
+    PTB tokens need a Java, which the extra java brings; without one, captions
+    are split at blanks, and a warning says so. SPICE takes some 25 ms per
+    caption that it has not parsed before; what was parsed is kept in the
+    user's cache. --csv has the score of every caption.
 
     Args:
-        candidates: One caption per line, in the order of the images; or COCO's results, or another file that names
-            images.
-        references: The images' captions, one per line; or a file that names images: a token file, CSV, JSON.
-        metric: How a caption is compared with the references.
-        per_image: References per image, which stand together.
+        candidates: One caption per line, in the order of the images; or COCO's results JSON, or another file that
+            names images.
+        references: The images' captions, one per line; or COCO's annotations JSON, Karpathy's JSON, or another file
+            that names images.
+        metric: cider (default), bleu1 to bleu4, rouge_l, meteor, spice, spider, or all; repeat it for several. A name
+            may end in tokens of its own, such as cider-whitespace.
+        tokens: How captions are split into words; default ptb where Java is there, else whitespace. characters is for
+            languages that are written without spaces.
+        per_image: References per image, which stand together; default 5, or what the file says.
+        image_of_caption: Index of each reference's image, from 0, one per line, where their number varies.
+        split: Split of the references; default test, or the only one that there is.
+        subset: Score the captioned images alone, although REFERENCES has more.
         mirror: Take CoreNLP from here, not from the network.
 
-    Example:
+    Examples:
 
-        fivesentences captioning mine.txt references.txt --metric cider
+        fivesentences captioning results.json captions_val2014.json --metric all
+
+        fivesentences captioning mine.txt references.txt --metric cider --metric bleu4
     """
-    read = (("CANDIDATES", candidates), ("REFERENCES", references))
+    read = (("CANDIDATES", candidates), ("REFERENCES", references), ("--image-of-caption", image_of_caption))
     outputs.check(read)
-    ours, theirs = read_captioned(candidates), read_captioned(references)
-    made, texts, left = ours.captions, theirs.captions, None
-    if ours.is_named and theirs.is_named:
-        groups = _references_of(ours, theirs, candidates, references)
-        if more := len(theirs.images) - len(groups):
-            left = f"{more:,} of the {len(theirs.images):,} images of {references} have no candidate and do not count."
-    elif theirs.is_paired:
-        groups = [[] for _ in theirs.images]
-        for text, image in zip(texts, theirs.image_of_caption, strict=True):
-            groups[image].append(text)
-    elif len(texts) != len(made) * per_image:
-        what = f"it has {len(texts):,} captions, and not {per_image} for each of the {len(made):,} candidates"
-        raise InputError(what, where=references, cure="give --per-image")
-    else:
-        groups = [texts[start : start + per_image] for start in range(0, len(texts), per_image)]
-    if len(groups) != len(made):
-        what = f"it has captions of {len(groups):,} images, but there are {len(made):,} candidates"
-        raise InputError(what, where=references, cure="give the images that were captioned, in the same order")
-    name, _, tokenisation = metric.partition("-")
-    found = spice(made, groups, mirror=mirror) if name == "spice" else cider(made, groups, tokenisation or "whitespace")
-    alike = None if tokenisation == "characters" else one_word_each([*made, *texts])
-    notes = [*notes_on_blanks(made, groups), *filter(None, [alike, left])]
-    if ours.is_named != theirs.is_named:
-        named, silent = (candidates, references) if ours.is_named else (references, candidates)
-        notes.append(f"{named} names its images and {silent} does not: both are taken to be in one order.")
-    row = [metric, f"{len(made):,}", f"{found.corpus:.4f}"]
-    sheet = Sheet(["metric", "candidates"], [("", "score")], [row], notes=notes)
-    tidy = pd.DataFrame({"metric": metric, "image": range(len(made)), "value": found.each})
-    content = {"metric": metric, "candidates": len(made), "value": found.corpus, "notes": notes}
-    outputs.write([sheet], lambda: tidy, content, read)
+    asked, loud = _chosen(metric or ["cider"], tokens, mirror)
+    found = read_captioned_images(
+        candidates, references, per_image=per_image, image_of_caption=image_of_caption, split=split, subset=subset
+    )
+    default = tokens or default_tokens()
+    parsed = {name: parse_metric(name, tokens) for name in asked}
+    plain = [CAPTIONING_METRICS[one].title for one, chosen in parsed.values() if chosen is None]
+    if plain and default != "ptb":
+        loud.append(without_java(plain))
+    for sentence in loud:
+        print(visible(sentence), file=sys.stderr, flush=True)
+    scores = score_captions(found.candidates, found.references, asked, default, mirror)
+    notes = [*loud, *found.notes]
+    texts = [*found.candidates, *(text for group in found.references for text in group)]
+    if any(one.tokens not in ("characters", "as written") for one in scores.values()) and (
+        alike := one_word_each(texts)
+    ):
+        notes.append(alike)
+    counts = [len(group) for group in found.references]
+    per = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    title = f"{len(counts):,} captions against {sum(counts):,} references, {per} per image"
+    notes.append("CIDEr is 0 to 10, SPIDEr 0 to 5.5, the others 0 to 1; papers print 100 times the score.")
+    rows, tidy, listed = [], [], []
+    for name, one in scores.items():
+        about = CAPTIONING_METRICS[parsed[name][0]]
+        rows.append([about.title, TOKENS.get(one.tokens, one.tokens), f"{one.corpus:.4f}"])
+        columns = {"metric": name, "tokens": one.tokens, "image": found.images, "value": one.each}
+        tidy.append(pd.DataFrame(columns))
+        largest = {"metric": name, "title": about.title, "tokens": one.tokens, "largest": about.largest}
+        listed.append({**largest, "value": one.corpus})
+    sheet = Sheet(["metric", "tokens"], [("", "score")], rows, title, notes)
+    content = {"candidates": len(counts), "references": sum(counts), "scores": listed, "notes": notes}
+    outputs.write([sheet], lambda: pd.concat(tidy), content, read)
 
 
-def _references_of(ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path) -> list[list[str]]:
-    """Return the references of each candidate, found by the id or name of its image.
-
-    Raises:
-        InputError: If an image has two candidates or no references.
-    """
-    known: dict[str, list[str]] = {}
-    stems = [PurePosixPath(image).stem for image in theirs.images]
-    for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
-        of_name: dict[str, list[str]] = {}
-        for text, image in zip(theirs.captions, theirs.image_of_caption, strict=True):
-            of_name.setdefault(names[image], []).append(text)
-        known |= of_name
-    groups = []
-    for number, image in enumerate(ours.image_of_caption):
-        own = [name for name in (ours.ids[image], ours.images[image]) if name in known]
-        if image != number or not own:
-            what = f"image '{ours.images[image]}' has " + (
-                "a second caption" if own else f"no captions in {references}"
-            )
-            raise InputError(what, where=candidates, cure="give one caption of each image, by the same names or ids")
-        groups.append(known[own[0]])
-    return groups
+def _chosen(names: list[str], tokens: str | None, mirror: Path | None) -> tuple[list[str], list[str]]:
+    """Return the metrics to compute, and one sentence on those of ``all`` that this machine cannot compute."""
+    chosen: dict[str, None] = {}
+    left: dict[str, list[str]] = {}
+    for name in names:
+        head, dash, own = name.partition("-")
+        if head != ALL:
+            check_metric(name, tokens, mirror)
+            chosen[name] = None
+            continue
+        for metric, about in CAPTIONING_METRICS.items():
+            one = f"{metric}{dash}{own}" if metric != "meteor" or own == "characters" else metric
+            try:
+                check_metric(one, tokens, mirror)
+                chosen[one] = None
+            except InputError as error:
+                if not about.needs_java:
+                    raise
+                left.setdefault(str(error), []).append(about.title)
+    return list(chosen), [f"Left out: {', '.join(titles)}. {why}" for why, titles in left.items()]

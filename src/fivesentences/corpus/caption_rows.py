@@ -143,12 +143,17 @@ def json_rows(content: Any, path: Path) -> Rows | list[str]:
     images, annotations = content.get("images"), content.get("annotations")
     if _are_objects(images) and any("sentences" in image for image in images):
         return (
-            (f"{path}: image '{row.filename}'", dict(row._asdict()))
-            for _, rows in rows_of_images(content, str(path))
+            (f"{path}: image '{row.filename}'", {**row._asdict(), "cocoid": images[at].get("cocoid")})
+            for at, (_, rows) in enumerate(rows_of_images(content, str(path)))
             for row in rows
         )
     if _are_objects(annotations):
         return _coco_rows(images, annotations, path)
+    if "annotations" in content:
+        what = f"its 'annotations' are {repr(annotations)[:40]}; they must be a list of objects"
+        raise InputError(
+            what, where=path, cure='write "annotations": [{"image_id": 1, "id": 1, "caption": "..."}, ...]'
+        )
     for name, value in content.items():
         if _are_objects(value) and caption_columns(list(value[0])) and set(IMAGES) & set(value[0]):
             return ((f"{path}: {name}[{number}]", row) for number, row in enumerate(value))
@@ -253,14 +258,37 @@ def _token_rows(path: Path, lines: Sequence[str]) -> Rows:
         yield where, {"filename": name[1] if name else found[1].rpartition("#")[0], "caption": found[2]}
 
 
+def _coco_id(one: dict[str, Any], key: str, place: str, path: Path) -> int | str | None:
+    """Return an id of COCO's JSON, None if there is none.
+
+    Raises:
+        InputError: If it is neither a whole number nor text.
+    """
+    value = one.get(key)
+    if value is not None and type(value) not in (int, str):
+        raise InputError(f"{place} has the {key} {repr(value)[:40]}; it must be a whole number or text.", where=path)
+    return value
+
+
 def _coco_rows(images: Any, annotations: list[dict[str, Any]], path: Path) -> Rows:
-    names = {one.get("id"): one.get("file_name", one.get("id")) for one in images or () if isinstance(one, dict)}
+    names: dict[int | str, str] = {}
+    for number, one in enumerate(images if isinstance(images, list) else ()):
+        if isinstance(one, dict) and (image := _coco_id(one, "id", f"images[{number}]", path)) is not None:
+            if image in names:
+                what = f"images[{number}] has the id {image!r}, which an earlier one has too"
+                raise InputError(what, where=path, cure="give each image once")
+            names[image] = one.get("file_name", image)
+    seen: dict[int | str, int] = {}
     for number, one in enumerate(annotations):
-        if not isinstance(one.get("caption"), str) or (image := one.get("image_id")) is None:
-            what = f"annotations[{number}] has no 'caption' and 'image_id'"
+        place = f"annotations[{number}]"
+        if not isinstance(one.get("caption"), str) or (image := _coco_id(one, "image_id", place, path)) is None:
+            what = f"{place} has no 'caption' and 'image_id'"
             raise InputError(what, where=path, cure="give COCO's captions, such as captions_val2014.json")
         if names and image not in names:
-            raise InputError(f"annotations[{number}] is of image {image}, which is not among its images.", where=path)
+            raise InputError(f"{place} is of image {image!r}, which is not among its images.", where=path)
+        if (own := _coco_id(one, "id", place, path)) is not None and (first := seen.setdefault(own, number)) != number:
+            what = f"{place} has the id {own!r}, which annotations[{first}] has too"
+            raise InputError(what, where=path, cure="give each caption once, with an id of its own")
     captioned = {one["image_id"] for one in annotations}
     order = [str(name) for image, name in names.items() if image in captioned]
     if left := len(names) - len(order):

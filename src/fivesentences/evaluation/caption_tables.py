@@ -45,6 +45,7 @@ class CaptionTable:
         ids: ``[images]`` the id of each, its name if the file has no other; results of captioning name images by it.
         is_paired: Whether the file says whose a caption is; if not, every row counts as an image.
         is_named: Whether the file names images; if not, ``images`` are numbers.
+        has_numbers: Whether its ids are numbers rather than text, where the format tells the two apart.
     """
 
     captions: list[str]
@@ -54,6 +55,7 @@ class CaptionTable:
     ids: list[str] = field(default_factory=list)
     is_paired: bool = True
     is_named: bool = True
+    has_numbers: bool = False
 
 
 def read_caption_table(
@@ -88,7 +90,7 @@ def read_caption_table(
     asked = [*columns, *([] if image_column is None else [image_column])]
     captions, owners, ids = list[str](), list[int](), dict[str, str]()
     places: dict[str, int] = {}
-    others = Counter[str]()
+    others, has_numbers = Counter[str](), False
     for where, row in (row for file in files for row in _rows_of(file, asked)):
         if not isinstance(row, dict):
             raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
@@ -113,7 +115,9 @@ def read_caption_table(
         if not texts:
             raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
         owner = places.setdefault(image, len(places))
-        ids.setdefault(image, next((str(row[name]).strip() for name in IDS if row.get(name) is not None), image))
+        if image not in ids:
+            found = next((row[name] for name in IDS if row.get(name) is not None), image)
+            ids[image], has_numbers = str(found).strip(), has_numbers or type(found) is int
         for number, text in enumerate(texts, 1):
             captions.append(caption_at(text, place := f"{where}, caption {number}"))
             if is_name(captions[-1]):
@@ -139,7 +143,7 @@ def read_caption_table(
         )
     owner_of, is_named = np.array(owners, dtype=np.int64), bool(image_column)
     is_paired, id_of = is_named or len(places) < len(captions), [ids[image] for image in places]
-    return CaptionTable(captions, owner_of, list(places), found_split, id_of, is_paired, is_named)
+    return CaptionTable(captions, owner_of, list(places), found_split, id_of, is_paired, is_named, has_numbers)
 
 
 def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:

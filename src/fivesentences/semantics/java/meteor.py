@@ -8,27 +8,30 @@ occupies 1.5 GB.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.machine import threads
 from fivesentences.semantics.java.jars import java_error, java_program, wheel_jar
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.references import References
-from fivesentences.semantics.scoring import Indices, Scorer
+from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Indices, Scorer
 from fivesentences.semantics.validation import checked_corpus
 
 PAIRS_PER_PROCESS = 5000  # fewer are scored before a second process has read its table
 PAIRS_AT_A_TIME = 64
 MEMORY_MB = 2048
+Ask = Callable[[list[str], int], list[str]]  # lines, number of answers
 
 
 class MeteorScorer(Scorer):
@@ -83,9 +86,55 @@ class MeteorScorer(Scorer):
                 scores[asked] = np.concatenate(list(found))
         return scores
 
+    def of_set(self, captions: Indices, images: Indices) -> tuple[float, NDArray[np.float64]]:
+        """Return METEOR of several captions together, and of each; none is a reference of its own image.
+
+        METEOR of a set is not the mean over its captions: the jar adds up their statistics first.
+
+        Args:
+            captions: ``[pairs]`` caption indices.
+            images: ``[pairs]`` image of each, which has another caption too.
+        """
+        lines = []
+        for caption, image in zip(captions.tolist(), images.tolist(), strict=True):
+            texts = [self._lines[one] for one in self._references.of_image(image, without=caption)]
+            # Where no reference has words, the jar still counts the words of the caption.
+            lines.append(" ||| ".join(["SCORE", *(list(filter(None, texts)) or texts[:1]), self._lines[caption]]))
+        together, each = _of_set(lines)
+        return together, np.array(each)
+
 
 def _scores(lines: list[str]) -> list[float]:
-    """METEOR of each ``SCORE`` line; a process answers it with statistics, and these with what they amount to."""
+    """METEOR of each ``SCORE`` line."""
+    with _meteor() as ask:
+        return [score for some in _parts(lines) for score in _evaluated(ask, ask(some, len(some)))[1]]
+
+
+def _of_set(lines: list[str]) -> tuple[float, list[float]]:
+    """METEOR of all ``SCORE`` lines together, which adds up their statistics, and of each."""
+    statistics = list[str]()
+    with _meteor() as ask, Bar("METEOR", len(lines), delay=SECONDS_WITHOUT_BAR) as bar:
+        for some in _parts(lines):
+            statistics += ask(some, len(some))
+            bar.advance(len(some))
+        return _evaluated(ask, statistics)
+
+
+def _parts(lines: list[str]) -> Iterator[list[str]]:
+    """Yield some lines at a time, whose statistics fit into a pipe: neither side ever waits for the other."""
+    for start in range(0, len(lines), PAIRS_AT_A_TIME):
+        yield lines[start : start + PAIRS_AT_A_TIME]
+
+
+def _evaluated(ask: Ask, statistics: list[str]) -> tuple[float, list[float]]:
+    """Return what statistics of lines amount to together, and each."""
+    *each, together = map(float, ask([" ||| ".join(["EVAL", *statistics])], len(statistics) + 1))
+    return together, each
+
+
+@contextlib.contextmanager
+def _meteor() -> Iterator[Ask]:
+    """Start METEOR; yield a function that writes lines to it and reads so many: a ``SCORE`` line's statistics."""
     jar = wheel_jar("meteor/meteor-1.5.jar")
     options = [f"-Xmx{MEMORY_MB}m", "-jar", jar, "-", "-", "-stdio", "-l", "en", "-norm"]
     # Its own search for this file fails below a folder whose name has a space or a letter beyond ASCII.
@@ -96,15 +145,7 @@ def _scores(lines: list[str]) -> list[float]:
     ):
         assert process.stdin is not None and process.stdout is not None
         try:
-            # The statistics of 64 lines fit into a pipe: neither side ever waits for the other.
-            scores: list[float] = []
-            for start in range(0, len(lines), PAIRS_AT_A_TIME):
-                some = lines[start : start + PAIRS_AT_A_TIME]
-                statistics = _answers(process.stdin, process.stdout, some, len(some))
-                # The score of each line, and then that of all together.
-                found = _answers(process.stdin, process.stdout, [" ||| ".join(["EVAL", *statistics])], len(some) + 1)
-                scores += map(float, found[:-1])
-            return scores
+            yield functools.partial(_answers, process.stdin, process.stdout)
         except (BrokenPipeError, ValueError):
             process.kill()
             complaints.seek(0)

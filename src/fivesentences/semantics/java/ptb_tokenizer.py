@@ -7,6 +7,7 @@ all later captions. Here white space is collapsed first and the number of lines 
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from collections.abc import Sequence
@@ -47,10 +48,15 @@ def ptb_lines(captions: Sequence[str]) -> list[str]:
     A token may hold a no-break space (``1\\u00a01/2``), so ``ptb_tokens`` is more than these strings split at spaces.
     """
     texts = [one_line(caption) for caption in captions]
-    wanted = list(dict.fromkeys(filter(None, texts)))  # does not depend on how the tokenizer treats empty lines
-    tokenised = dict(zip(wanted, map(_without_punctuation, _run(wanted)), strict=True)) if wanted else {}
+    wanted = tuple(dict.fromkeys(filter(None, texts)))  # does not depend on how the tokenizer treats empty lines
+    tokenised = dict(zip(wanted, _lines_of(wanted), strict=True))
     tokenised[""] = ""
     return [tokenised[text] for text in texts]
+
+
+@functools.lru_cache(maxsize=1)  # several metrics of the same captions start Java once
+def _lines_of(texts: tuple[str, ...]) -> list[str]:
+    return [_without_punctuation(line) for line in _run(list(texts))] if texts else []
 
 
 def one_line(caption: str) -> str:

@@ -1,0 +1,198 @@
+"""A model's captions beside the references of their images, from the files that captioning papers use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fivesentences.choices import Split
+from fivesentences.corpus.caption_rows import COLUMNS, IMAGES
+from fivesentences.documents import read_json
+from fivesentences.errors import InputError
+from fivesentences.evaluation.caption_tables import CaptionTable
+from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
+
+NAMED = 5  # images in a sentence about many
+RESULTS = '[{"image_id": 1, "caption": "..."}, ...]'
+
+
+@dataclass(frozen=True)
+class CaptionedImages:
+    """One caption per image that a model made, and the references of each image.
+
+    Attributes:
+        candidates: ``[images]`` what the model said.
+        references: ``[images]`` what people said, any number per image.
+        images: ``[images]`` id of each, its number if no file names it.
+        notes: What a reader of scores should know about how the two files were matched.
+    """
+
+    candidates: list[str]
+    references: list[list[str]]
+    images: list[str]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_captioned_images(
+    candidates: Path,
+    references: Path,
+    *,
+    per_image: int | None = None,
+    image_of_caption: Path | None = None,
+    split: Split | None = None,
+    subset: bool = False,
+) -> CaptionedImages:
+    """Read a model's captions and their references, and match them by the ids of images, or else by their order.
+
+    Args:
+        candidates: One caption per line in the order of the images, COCO's results, or another file that names images.
+        references: One caption per line, COCO's annotations, Karpathy's JSON, or another file that names images.
+        per_image: References per image in a file that does not say it, where they stand together; default 5.
+        image_of_caption: Index of each reference's image, from 0, for varying numbers of references.
+        split: Split of references that have several; None: test, or the only one that there is.
+        subset: Whether images without a candidate are left out; by default they are an error.
+
+    Raises:
+        InputError: If a file is missing, damaged or something else, a caption is empty, an image has two candidates or
+            no references, has references but no candidate, or files that are matched by their order differ in length.
+    """
+    if per_image is not None and image_of_caption is not None:
+        raise InputError("--per-image and --image-of-caption both say whose a reference is; give one of them.")
+    _check_results(candidates)
+    ours, theirs = read_captioned(candidates), read_captioned(references, split)
+    if split is not None and theirs.split is None:
+        raise InputError(f"it has no splits, and '{split}' was asked for; leave --split out.", where=references)
+    for table, path in ((ours, candidates), (theirs, references)):
+        _check_captions(table, path)
+    given = None if image_of_caption is None else read_pairing(image_of_caption, len(theirs.captions))
+    pairing = own_pairing(theirs, references, given)
+    if ours.is_named and theirs.is_named:
+        return _by_id(ours, theirs, candidates, references, subset)
+    if pairing is not None:
+        groups: list[list[str]] = [[] for _ in range(int(pairing.max()) + 1)]
+        for text, image in zip(theirs.captions, pairing.tolist(), strict=True):
+            groups[image].append(text)
+    else:
+        groups = _blocks(theirs.captions, len(ours.captions), per_image, references)
+    made = ours.captions
+    if repeated := [image for image, count in Counter(ours.image_of_caption.tolist()).items() if count > 1]:
+        raise _several(candidates, [ours.ids[image] for image in repeated])
+    if len(groups) != len(made):
+        what = f"it has captions of {len(groups):,} images, but there are {len(made):,} candidates"
+        raise InputError(what, where=references, cure="give the images that were captioned, in the same order")
+    notes = []
+    if ours.is_named != theirs.is_named:
+        named, silent = (candidates, references) if ours.is_named else (references, candidates)
+        notes.append(f"{named} names its images and {silent} does not: both are taken to be in one order.")
+    names = ours.ids if ours.is_named else theirs.ids if theirs.is_named else list(map(str, range(len(made))))
+    return CaptionedImages(made, groups, names, notes)
+
+
+def _blocks(texts: list[str], images: int, per_image: int | None, path: Path) -> list[list[str]]:
+    size = per_image or 5
+    if len(texts) != images * size:
+        what = f"it has {len(texts):,} captions, and not {size} for each of the {images:,} candidates"
+        cure = "give --per-image N where every image has N, or --image-of-caption FILE where the number varies"
+        raise InputError(what, where=path, cure=cure)
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
+
+
+def _by_id(
+    ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path, subset: bool
+) -> CaptionedImages:
+    """Match captions by the ids of their images, or else by their names or the names without an ending."""
+    for table, path in ((ours, candidates), (theirs, references)):
+        if twice := [name for name, count in Counter(table.ids).items() if count > 1]:
+            what = f"{len(twice):,} ids belong to several images: {_some(twice)}"
+            raise InputError(what, where=path, cure="give each image an id of its own")
+    if repeated := [image for image, count in Counter(ours.image_of_caption.tolist()).items() if count > 1]:
+        raise _several(candidates, [ours.ids[image] for image in repeated])
+    place: dict[str, int] = {}
+    stems = [PurePosixPath(image).stem for image in theirs.images]
+    for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
+        place |= {name: image for image, name in enumerate(names)}
+    found = [place.get(one, place.get(other)) for one, other in zip(ours.ids, ours.images, strict=True)]
+    if unknown := [ours.ids[image] for image, at in enumerate(found) if at is None]:
+        what = f"{len(unknown):,} of its {len(found):,} images have no captions in {references}: {_some(unknown)}"
+        raise InputError(what, where=candidates, cure="give references of every captioned image, by the same ids")
+    of_image = [at for at in found if at is not None]
+    if len(set(of_image)) < len(of_image):
+        twice = [theirs.ids[at] for at, count in Counter(of_image).items() if count > 1]
+        raise _several(candidates, twice)
+    if candidates.suffix == references.suffix == ".json" and theirs.has_numbers and not ours.has_numbers:
+        by_number = [own for own, at in zip(ours.ids, of_image, strict=True) if own == theirs.ids[at]]
+        if by_number:
+            what = f"its image_id '{by_number[0]}' is text, and in {references} ids are numbers"
+            raise InputError(what, where=candidates, cure=f"write {by_number[0]} without quotes")
+    missing = [theirs.ids[at] for at in sorted(set(range(len(theirs.images))) - set(of_image))]
+    notes = []
+    if missing and not subset:
+        what = (
+            f"{len(missing):,} of the {len(theirs.images):,} images of {references} have no caption: {_some(missing)}"
+        )
+        cure = (
+            "caption them too, since the COCO server scores all images, or score the captioned ones alone by --subset"
+        )
+        raise InputError(what, where=candidates, cure=cure)
+    if missing:
+        left = f"{len(missing):,} of the {len(theirs.images):,} images of {references} have no caption and do not count"
+        notes.append(f"A subset: {left}, not in CIDEr's document frequencies either.")
+    all_groups: list[list[str]] = [[] for _ in theirs.images]
+    for text, image in zip(theirs.captions, theirs.image_of_caption.tolist(), strict=True):
+        all_groups[image].append(text)
+    made = dict(zip(ours.image_of_caption.tolist(), ours.captions, strict=True))
+    texts = [made[image] for image in range(len(ours.images))]
+    return CaptionedImages(texts, [all_groups[at] for at in of_image], ours.ids, notes)
+
+
+def _several(path: Path, images: Sequence[str]) -> InputError:
+    what = f"{len(images):,} images have a second caption: {_some(images)}"
+    return InputError(what, where=path, cure="give one caption of each image")
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name[:40]}'" for name in names[:NAMED])
+    return f"{shown}, ..." if len(names) > NAMED else shown
+
+
+def _check_captions(table: CaptionTable, path: Path) -> None:
+    """Check that no caption is empty, which files that name no images may hold."""
+    empty = [number for number, text in enumerate(table.captions, 1) if not text.strip()]
+    if empty:
+        shown = ", ".join(map(str, empty[:NAMED])) + (", ..." if len(empty) > NAMED else "")
+        what = f"{len(empty):,} of its {len(table.captions):,} captions are empty, by their number {shown}"
+        raise InputError(
+            what, where=path, cure="write them; a word that no reference has is scored as if nothing was said"
+        )
+
+
+def _check_results(path: Path) -> None:
+    """Check a ``.json`` of COCO's results as the COCO server would; other files are left to their readers."""
+    content = read_json(path) if path.suffix == ".json" else None
+    if isinstance(content, dict) and set(COLUMNS) & set(content) and set(IMAGES) & set(content):
+        raise InputError(f"it is one object, {repr(content)[:40]}, not a list", where=path, cure=f"write {RESULTS}")
+    if not isinstance(content, list) or not any(isinstance(one, dict) and "image_id" in one for one in content):
+        return
+    first: dict[Any, int] = {}
+    for number, one in enumerate(content):
+        where, image = f"{path}: item {number}", one.get("image_id") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or "image_id" not in one or "caption" not in one:
+            raise InputError(
+                f"it is {repr(one)[:60]}, without image_id or caption", where=where, cure=f"write {RESULTS}"
+            )
+        if type(image) not in (int, str):
+            what = f"its image_id is {repr(image)[:40]}"
+            raise InputError(what, where=where, cure="write a whole number, or text where the references have text")
+        if type(image) is not type(content[0]["image_id"]):
+            what = f"its image_id is {image!r}, but that of item 0 is {content[0]['image_id']!r}"
+            raise InputError(what, where=where, cure="write all ids as numbers, or all as text")
+        if first.setdefault(image, number) != number:
+            what = f"it is a second caption of image {image!r}, after item {first[image]}"
+            raise InputError(what, where=where, cure="give one caption of each image")
+        if not isinstance(one["caption"], str) or not one["caption"].strip():
+            what = f"the caption of image {image!r} is {repr(one['caption'])[:40]}"
+            cure = "write it as text; a word that no reference has is scored as if nothing was said"
+            raise InputError(what, where=where, cure=cure)
