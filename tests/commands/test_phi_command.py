@@ -51,6 +51,7 @@ def test_top_k_writes_a_store(folder, run):
 
 
 def test_spice_parses_once_and_keeps_the_tuples(folder, run, monkeypatch):
+    (folder / "made").mkdir()
     parsed = []
 
     def parse(captions, path, **settings):
