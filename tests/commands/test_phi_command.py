@@ -32,6 +32,9 @@ def write_tuples(captions, path, **_):
 
 def test_phi_writes_the_matrix_and_says_what_it_is(folder, run):
     said = run("phi", "cider", "captions.txt", "-o", "made/phi.npy", *TWO)
+    assert said.code == 1 and "made does not exist" in said.err and not (folder / "made").exists()
+    (folder / "made").mkdir()
+    said = run("phi", "cider", "captions.txt", "-o", "made/phi.npy", *TWO)
     assert said.code == 0
     assert said.out.startswith("made/phi.npy: cider, float32 [6 captions, 3 images], in ")
     wanted = cider_matrix(CAPTIONS, IMAGE_OF_CAPTION).astype(np.float32)
@@ -48,6 +51,7 @@ def test_top_k_writes_a_store(folder, run):
 
 
 def test_spice_parses_once_and_keeps_the_tuples(folder, run, monkeypatch):
+    (folder / "made").mkdir()
     parsed = []
 
     def parse(captions, path, **settings):

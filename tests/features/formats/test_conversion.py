@@ -139,6 +139,7 @@ def test_files_that_hold_different_things_are_not_joined(tmp_path):
 
 
 def test_features_of_different_extractors_are_not_joined_even_after_conversions(tmp_path):
+    (tmp_path / "again").mkdir()
     for name, network, start in (("a", "vgg19", 0), ("b", "vgg19", 10), ("c", "resnet152", 20)):
         records = drawn(3, ids=lambda image, start=start: str(start + image))
         with FORMATS["table"].write(tmp_path / f"{name}.npy", outline_of(records), {"extractor": network}, 1) as add:
@@ -232,6 +233,7 @@ def test_every_command_of_the_page_runs_in_its_order(root, run, tmp_path, monkey
     (tmp_path / "dev_order.txt").write_text("".join(f"{image}\n" for image in range(29, 19, -1)))
     commands = re.findall(r"^    (fivesentences features convert [^F].*)$", page, re.MULTILINE)
     assert len(commands) == 5
+    (tmp_path / "f30k_precomp").mkdir()  # as the page does
     for command in commands:
         assert run(*shlex.split(command)[1:]).code == 0
     assert len(read(tmp_path / "joined.npy")) == 30
