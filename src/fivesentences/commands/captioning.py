@@ -77,10 +77,10 @@ def captioning(
     """
     read = (("CANDIDATES", candidates), ("REFERENCES", references), ("--image-of-caption", image_of_caption))
     outputs.check(read)
-    asked, loud = _chosen(metric or ["cider"], tokens, mirror)
     found = read_captioned_images(
         candidates, references, per_image=per_image, image_of_caption=image_of_caption, split=split, subset=subset
     )
+    asked, loud = _chosen(metric or ["cider"], tokens, mirror)  # which may download what SPICE needs
     default = tokens or default_tokens()
     parsed = {name: parse_metric(name, tokens) for name in asked}
     plain = [CAPTIONING_METRICS[one].title for one, chosen in parsed.values() if chosen is None]
