@@ -243,6 +243,15 @@ def test_evaluate_scores_the_cosines_and_says_what_was_scored(embedded, run, cap
     assert {"embed.json", "images.npy", "captions.npy"} <= {Path(one["file"]).name for one in found["inputs"]}
 
 
+def test_a_folder_may_score_caption_queries_alone(embedded, run):
+    wanted = run("evaluate", "clip", "--json", "alone.json")
+    assert run("evaluate", "clip,t2i=clip", "--json", "out.json").code == wanted.code == 0
+    assert content()["values"] == json.loads(Path("alone.json").read_text())["values"]
+    change_note({"image_ids": list("abcdefg")}, "other")
+    said = run("evaluate", "clip,t2i=other")
+    assert said.code == 1 and "clip and other have other images" in said.err
+
+
 def test_a_phi_of_other_captions_is_refused(embedded, run, captions):
     swapped = [*captions[1:], captions[0]]
     Path("swapped.txt").write_text("".join(f"{caption}\n" for caption in swapped))
