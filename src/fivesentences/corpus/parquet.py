@@ -136,7 +136,7 @@ def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.D
 
 def write_labelled(stored: pa.Table, path: Path | str, key: bytes, label: dict[str, Any]) -> None:
     """Write a parquet table with a JSON label in its schema; equal tables give equal bytes."""
-    _write(stored.replace_schema_metadata({key: json.dumps(label).encode()}), path, compression="zstd")
+    _write(stored.replace_schema_metadata({key: json.dumps(label).encode()}), path)
 
 
 def write_frame(frame: pd.DataFrame, path: Path | str, about: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
@@ -151,10 +151,10 @@ def write_frame(frame: pd.DataFrame, path: Path | str, about: Mapping[bytes, byt
     _write(stored.replace_schema_metadata({**stored.schema.metadata, **about}), path)
 
 
-def _write(stored: pa.Table, path: Path | str, compression: str = "snappy") -> None:
+def _write(stored: pa.Table, path: Path | str) -> None:
     about = {**(stored.schema.metadata or {}), _SUMS: json.dumps(_sums(stored)).encode()}
     with replacing(path) as temporary:
-        pq.write_table(stored.replace_schema_metadata(about), temporary, compression=compression)
+        pq.write_table(stored.replace_schema_metadata(about), temporary, compression="zstd", compression_level=9)
 
 
 def label_of(stored: pa.Table, path: Path | str, key: bytes, form: int, cure: str) -> dict[str, Any]:

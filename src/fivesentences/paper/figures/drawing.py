@@ -103,6 +103,6 @@ def _write_png(canvas: Figure, path: Path) -> None:
     drawn = io.BytesIO()
     canvas.savefig(drawn, dpi=200)
     picture = Image.open(drawn).convert("RGB")
-    if picture.getcolors(8192):  # Lines and letters; wide scales of colour and photographs have more, and show steps.
+    if picture.getcolors(16384):  # Lines and letters; wide scales of colour and photographs have more, and show steps.
         picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     picture.save(path, "PNG", dpi=(200, 200), optimize=True)
