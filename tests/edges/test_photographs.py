@@ -232,7 +232,7 @@ CASES = [
     refused("captions mine.parquet -o c.txt --image-of-caption c.txt", "--image-of-caption", "--out"),
     refused("captions nowhere.parquet -o c.txt", "nowhere.parquet"),
     refused("captions images.zip -o c.txt", "images.zip", "compressed"),
-    refused("captions flickr30k -o c.txt --catalogue datasets.yaml", "did you mean 'f30k'?"),
+    refused("captions flickr30k -o c.txt --catalogue datasets.yaml", "1 test images", "1,000"),
     refused("captions f30k -o c.txt --catalogue datasets.yaml", "1 test images", "1,000"),
     refused(
         "captions f30k -o c.txt --catalogue datasets.yaml --data nothing --mirror nothing", "fivesentences download"

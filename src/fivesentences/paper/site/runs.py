@@ -47,7 +47,9 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
     tables = {part: _table(found, DECIMALS[part]) for part, found in runs.items()}
     page = site.write(folder, "runs.html", HERE, tables=tables)
     with replacing(page.with_name("runs.csv")) as temporary:
-        pd.concat(runs.values(), ignore_index=True).to_csv(temporary, index=False, lineterminator="\n", float_format="%.6g")
+        pd.concat(runs.values(), ignore_index=True).to_csv(
+            temporary, index=False, lineterminator="\n", float_format="%.6g"
+        )
     return page
 
 
