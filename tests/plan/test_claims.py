@@ -184,7 +184,7 @@ def test_a_claim_on_methods_may_be_tested_at_the_last_epoch_too():
     plan = plan_named("wikipedia")
     found = cells(plan, "sched_sam", "pairs_matter")
     assert [cell.selection for cell in found] == [("map", "map"), ("last", "last")] * 2  # two divisions
-    assert all(len(cell.seeds) == 5 for cell in found)
+    assert all(len(cell.seeds) == 15 for cell in found)
     # A method without epochs is tested once.
     closed = cells(plan, "sched_sam", "beats_cca")
     assert {cell.selection for cell in closed} == {("map", "last")}
