@@ -269,12 +269,14 @@ def markdown(sheet: Sheet) -> str:
 
 def latex(sheet: Sheet) -> str:
     """Return a ``tabular`` for a document that loads booktabs."""
-    rows = []
-    for row in sheet.rows:
-        cells = (_emphasised(cell, escape_latex, r"\textbf{{{}}}") for cell in row)
-        rows.append(
-            [cell + _over(mark, widest) for cell, mark, widest in zip(cells, row, _superscripts(sheet), strict=False)]
-        )
+    longest = _superscripts(sheet)
+    rows = [
+        [
+            _emphasised(cell, escape_latex, r"\textbf{{{}}}") + _over(cell, widest)
+            for cell, widest in zip(row, longest if row else [], strict=True)
+        ]
+        for row in sheet.rows
+    ]
     return tabular(sheet.stub, sheet.columns, rows, sheet.title, sheet.notes)
 
 

@@ -14,6 +14,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.caption_tables import CaptionTable
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
+from fivesentences.semantics.validation import PER_IMAGE
 
 NAMED = 5  # images in a sentence about many
 RESULTS = '[{"image_id": 1, "caption": "..."}, ...]'
@@ -72,14 +73,11 @@ def read_captioned_images(
     if ours.is_named and theirs.is_named:
         return _by_id(ours, theirs, candidates, references, subset)
     if pairing is not None:
-        groups: list[list[str]] = [[] for _ in range(int(pairing.max()) + 1)]
-        for text, image in zip(theirs.captions, pairing.tolist(), strict=True):
-            groups[image].append(text)
+        groups = _grouped(theirs.captions, pairing.tolist())
     else:
         groups = _blocks(theirs.captions, len(ours.captions), per_image, references)
     made = ours.captions
-    if repeated := [image for image, count in Counter(ours.image_of_caption.tolist()).items() if count > 1]:
-        raise _several(candidates, [ours.ids[image] for image in repeated])
+    _check_one_each(ours, candidates)
     if len(groups) != len(made):
         what = f"it has captions of {len(groups):,} images, but there are {len(made):,} candidates"
         raise InputError(what, where=references, cure="give the images that were captioned, in the same order")
@@ -92,7 +90,7 @@ def read_captioned_images(
 
 
 def _blocks(texts: list[str], images: int, per_image: int | None, path: Path) -> list[list[str]]:
-    size = per_image or 5
+    size = per_image or PER_IMAGE
     if len(texts) != images * size:
         what = f"it has {len(texts):,} captions, and not {size} for each of the {images:,} candidates"
         cure = "give --per-image N where every image has N, or --image-of-caption FILE where the number varies"
@@ -108,8 +106,7 @@ def _by_id(
         if twice := [name for name, count in Counter(table.ids).items() if count > 1]:
             what = f"{len(twice):,} ids belong to several images: {_some(twice)}"
             raise InputError(what, where=path, cure="give each image an id of its own")
-    if repeated := [image for image, count in Counter(ours.image_of_caption.tolist()).items() if count > 1]:
-        raise _several(candidates, [ours.ids[image] for image in repeated])
+    _check_one_each(ours, candidates)
     place: dict[str, int] = {}
     stems = [PurePosixPath(image).stem for image in theirs.images]
     for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
@@ -140,12 +137,24 @@ def _by_id(
     if missing:
         left = f"{len(missing):,} of the {len(theirs.images):,} images of {references} have no caption and do not count"
         notes.append(f"A subset: {left}, not in CIDEr's document frequencies either.")
-    all_groups: list[list[str]] = [[] for _ in theirs.images]
-    for text, image in zip(theirs.captions, theirs.image_of_caption.tolist(), strict=True):
-        all_groups[image].append(text)
+    groups = _grouped(theirs.captions, theirs.image_of_caption.tolist())
     made = dict(zip(ours.image_of_caption.tolist(), ours.captions, strict=True))
     texts = [made[image] for image in range(len(ours.images))]
-    return CaptionedImages(texts, [all_groups[at] for at in of_image], ours.ids, notes)
+    return CaptionedImages(texts, [groups[at] for at in of_image], ours.ids, notes)
+
+
+def _grouped(texts: Sequence[str], images: Sequence[int]) -> list[list[str]]:
+    """Return the texts of each image, from image 0 to the last that has any."""
+    groups: list[list[str]] = [[] for _ in range(max(images) + 1)]
+    for text, image in zip(texts, images, strict=True):
+        groups[image].append(text)
+    return groups
+
+
+def _check_one_each(table: CaptionTable, path: Path) -> None:
+    counts = Counter(table.image_of_caption.tolist())
+    if repeated := [table.ids[image] for image, count in counts.items() if count > 1]:
+        raise _several(path, repeated)
 
 
 def _several(path: Path, images: Sequence[str]) -> InputError:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.paper.claims.ledger import NOBODY, write_ledger
-from fivesentences.paper.claims.verdicts import Effect, chance_of, outcome_of, verdict_of
+from fivesentences.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.paper.claims.writing import read_claims
 from fivesentences.study.study import read_claims as claims_of_papers
 
@@ -29,6 +29,13 @@ def test_kept_verdicts_follow_from_the_kept_effects(path: Path) -> None:
         chances = [chance_of(effect, *rule) for effect in effects]
         assert outcomes == [cell["outcome"] for cell in claim["cells"]]
         assert claim["verdict"] == verdict_of(outcomes, chances, any(effect.is_repeated for effect in effects))
+
+
+def test_what_would_decide_a_claim_is_said_of_every_one_that_no_kept_results_decide_and_of_no_other() -> None:
+    kept = [claim for path in KEPT for claim in read_claims(path)["claims"]]
+    decided = {(claim["paper"], claim["name"]) for claim in kept if claim["verdict"] in DECIDED}
+    claims = [(paper.name, one) for paper in claims_of_papers(ROOT / "config", {}, "") for one in paper.claims.claims]
+    assert {(paper, one.name) for paper, one in claims if not one.needs} == decided
 
 
 def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
