@@ -125,6 +125,7 @@ rule make_page:
         studies=given(PLAN.study_files),
     output:
         page="results/paper/{scale}/index.html",
+        about="results/paper/{scale}/about.json",
     log:
         "logs/paper/{scale}/page.log",
     benchmark:
@@ -137,10 +138,7 @@ rule make_page:
         given=lambda wildcards: content_of(*PLAN.study_files),
         scale=settings_of_scale,
         site=site,
-        trained=lambda wildcards: {
-            "matching": len(PLAN.trained_at(wildcards.scale)),
-            "categories": len(PLAN.subspaces_at(wildcards.scale)),
-        },
+        trained=lambda wildcards: PLAN.report.trained(wildcards.scale),
     message:
         "Make the overview of scale {wildcards.scale}"
     script:

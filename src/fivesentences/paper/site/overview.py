@@ -8,7 +8,7 @@ from typing import Any
 
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_json
+from fivesentences.documents import read_formatted, read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
 from fivesentences.paper.site.pictures import Picture, addresses_in
@@ -16,8 +16,10 @@ from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words, signed
+from fivesentences.storage import write_json
 from fivesentences.study.study import Study
 
+FORMAT = "fivesentences.about 1"
 WORDS = {"train": "training", "dev": "validation"}
 FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure
 WHAT_PAGES_SAY = {
@@ -33,7 +35,7 @@ def write_overview(
     studies: Mapping[str, Study],
     folder: Path,
     *,
-    corpora: Sequence[Corpus] = (),
+    about: Sequence[str] = (),
     trained: Mapping[str, int] | None = None,
     claims: Sequence[Stored] = (),
     pictures: Sequence[Picture] = (),
@@ -45,7 +47,7 @@ def write_overview(
         scale: The scale.
         studies: Its studies, by the names of their files.
         folder: Folder of the site.
-        corpora: Corpora that runs are trained on.
+        about: A sentence per corpus that runs are trained on, see ``about_corpora``.
         trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
         claims: Claims that runs of the scale test, see ``claims.writing.read_claims``.
         pictures: Pictures of the data.
@@ -59,7 +61,7 @@ def write_overview(
         folder,
         "overview.html",
         "index.html",
-        about=about(scale, corpora, trained or {}),
+        about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],
         opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
         counts=counts_of(claims) if claims else {},
@@ -83,22 +85,39 @@ def _opening(folder: Path, figure: str) -> Picture:
     return Picture(folder / f"{figure}.png", *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
 
 
-def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -> list[str]:
-    """Say what the scale consists of, in a sentence per subject."""
+def about_corpora(corpora: Sequence[Corpus]) -> list[str]:
+    """Describe each corpus in a sentence: images, captions and splits."""
     said = []
     for corpus in corpora:
         parts = listed([f"{corpus.split(split).n_images:,} for {WORDS.get(split, split)}" for split in corpus.splits])
         said.append(
             f"{capitalised(corpus.name)}: {corpus.n_images:,} images with {corpus.n_captions:,} captions ({parts})."
         )
+    return said
+
+
+def write_about(sentences: Sequence[str], path: Path) -> None:
+    """Write the sentences of ``about_corpora``: without the corpora, which may not be passed on, pages are remade."""
+    write_json(path, {"format": FORMAT, "corpora": list(sentences)})
+
+
+def read_about(path: Path) -> list[str]:
+    """Read what ``write_about`` wrote.
+
+    Raises:
+        InputError: If the file is missing or is not one of these.
+    """
+    return [str(one) for one in read_formatted(path, FORMAT, "this describes no corpora; make the page again.")["corpora"]]
+
+
+def _about_runs(scale: Scale, trained: Mapping[str, int]) -> list[str]:
+    """Count the trained runs of a scale in a sentence; none if nothing is trained."""
     matching, categories = trained.get("matching", 0), trained.get("categories", 0)
     counts = [f"{matching:,} trained run{'s' if matching != 1 else ''} of image-text matching"] if matching else []
     if categories:
         counts.append(f"{categories:,}{'' if matching else ' trained runs'} of category retrieval")
-    if counts:
-        phi = f", evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)" if matching else ""
-        said.append(f"{listed(counts)}{phi}.")
-    return said or ["Nothing is trained at this scale."]
+    phi = f", evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)" if matching else ""
+    return [f"{listed(counts)}{phi}."] if counts else []
 
 
 def _notes_of(study: Study, scale: Scale, folder: Path) -> list[str]:
