@@ -97,7 +97,7 @@ rule make_study_page:
         runtime="10m",
     params:
         given=lambda wildcards: content_of(PLAN.study_file(wildcards.study)),
-        scale=settings_of_scale,
+        scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
     message:
         "Make the page of {wildcards.study} at scale {wildcards.scale}"
@@ -136,7 +136,7 @@ rule make_page:
         runtime="10m",
     params:
         given=lambda wildcards: content_of(*PLAN.study_files),
-        scale=settings_of_scale,
+        scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
         trained=lambda wildcards: PLAN.report.trained(wildcards.scale),
     message:

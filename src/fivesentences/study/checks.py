@@ -26,7 +26,6 @@ _CELL = {"model": "model", "loss": "loss", "fraction": "fraction"}
 # What a scale names, by its keys: entries of a list, keys of a mapping, or of each block of a list the given keys.
 ENTRIES: dict[str, str | dict[str, str]] = {
     "only": "table or figure",
-    "opens_with": "figure",
     "roles": "role",
     "further_features": "name of features",
     "leave_out.losses": "loss",
@@ -85,7 +84,6 @@ def names_of(studies: Mapping[str, Study]) -> Names:
     models = {*MODELS, *(name for study in every for name in study.models)}
     known: dict[str, set[Any]] = {
         "table or figure": {one for name, exhibit in declared for one in (exhibit.name, f"{name}/{exhibit.name}")},
-        "figure": {f"{name}/{exhibit.name}" for name, exhibit in declared if isinstance(exhibit, FigureSpec)},
         "role": {row.role for _, row in rows},
         "name of features": {name for _, row in rows for name in as_list(row.features)} - {None},
         "loss": {name for study in every for name in study.losses},
@@ -121,6 +119,19 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
         )
     check_widths(studies, scale)
     _check_matrices(studies, scale)
+    if scale.finding is not None:
+        figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.declared if isinstance(one, FigureSpec)}
+        for key, exhibit, known in (
+            *(("values", table, names.known["table or figure"]) for table in scale.finding.values),
+            *(("figure", figure, figures) for figure in [scale.finding.figure] if figure),
+        ):
+            if exhibit not in known or "/" not in exhibit:
+                among = [name for name in sorted(known) if "/" in name]
+                hint = did_you_mean(exhibit, among) or f"they have: {', '.join(among)}."
+                what = f"scale {scale.scale}: finding.{key} names '{exhibit}', which is no"
+                raise InputError(f"{what} {'figure' if key == 'figure' else 'table or figure'} of its studies; {hint}")
+        for study in scale.finding.studies:
+            _check_name(names, f"scale {scale.scale}: finding.studies", "study", study)
     for name, study in studies.items():
         for exhibit in study.exhibits:
             if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.phis):

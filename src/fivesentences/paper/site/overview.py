@@ -1,4 +1,4 @@
-"""The overview of a scale: what was measured, what was found with one figure, and where to read on."""
+"""The overview of a scale: what was found, with one figure, what it was measured on, and the other pages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fivesentences.config.findings import Finding
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted, read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
+from fivesentences.paper.numbers.selected import filler
 from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
@@ -55,21 +57,23 @@ def write_overview(
     Raises:
         InputError: If a picture is missing.
     """
-    main = [claim for claim in claims if claim.get("main")]
-    figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
+    made = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
+    finding = None if scale.finding is None or not scale.finding.shown <= made else scale.finding
+    main = sorted((one for one in claims if one.get("main")), key=lambda one: VERDICTS.index(one["verdict"]))
     return site.write(
         folder,
         "overview.html",
         "index.html",
+        scale=scale.scale,
+        finding=None if finding is None else _filled(finding, folder),
         about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],
-        opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
         counts=counts_of(claims) if claims else {},
-        main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],
-        chart=effects_of(claims),
+        main=[line_of(claim) for claim in main],
+        chart=effects_of(claims) if finding is None else None,
         shared=shared_notes({name: _notes_of(study, scale, folder / name) for name, study in studies.items()}),
         papers=[
-            (f"{name}/index.html", study.short or study.paper, study.paper, count_of(made))
+            (f"{name}/index.html", study.short or study.paper, count_of(made))
             for name, study in studies.items()
             if (made := study.made_at(scale))
         ],
@@ -79,10 +83,24 @@ def write_overview(
     )
 
 
-def _opening(folder: Path, figure: str) -> Picture:
+def _filled(finding: Finding, folder: Path) -> dict[str, Any]:
+    """Fill the texts of a finding with their numbers; a tile's number comes apart from its interval."""
+    fill = filler(finding, folder)
+    tiles = []
+    for tile in finding.tiles:
+        number, _, interval = fill(f"{{{tile.value}}}").partition(" [")
+        ends = interval.rstrip("]").split(", ") if interval else []
+        tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "bad": tile.bad})
+    texts = {key: fill(getattr(finding, key)) for key in ("kicker", "headline", "lead")}
+    picture = None if finding.figure is None else _picture(folder, finding.figure)
+    return texts | {"tiles": tiles, "picture": picture, "not_shown": [fill(text) for text in finding.not_shown]}
+
+
+def _picture(folder: Path, figure: str) -> Picture:
     study, _, name = figure.partition("/")
-    more = [("Its tables, and other forms of it", f"{study}/index.html#{name}")]
-    return Picture(folder / f"{figure}.png", *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
+    links = [("Tables, notes and other formats", f"{study}/index.html#{name}")]
+    title, caption, _ = read_texts(folder / f"{figure}.json")
+    return Picture(folder / f"{figure}.png", title, caption, [], links, f"{study}-{name}")
 
 
 def about_corpora(corpora: Sequence[Corpus]) -> list[str]:
