@@ -111,7 +111,9 @@ FINDING: dict[str, Any] = {
 def test_a_finding_is_not_inherited_and_changes_nothing_but_pages(plan_for, tmp_path):
     plan = plan_for(finding=FINDING)
     assert "finding" not in plan.settings("s") and plan.settings("s", finding=True)["finding"]["lead"] == "{r}"
-    (tmp_path / "first.yaml").write_text(yaml.safe_dump({"extends": str(BROAD), "studies": ["own"], "finding": FINDING}))
+    (tmp_path / "first.yaml").write_text(
+        yaml.safe_dump({"extends": str(BROAD), "studies": ["own"], "finding": FINDING})
+    )
     assert plan_for(extends="first.yaml").scale.finding is None
 
 

@@ -120,7 +120,12 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     check_widths(studies, scale)
     _check_matrices(studies, scale)
     if scale.finding is not None:
-        figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.declared if isinstance(one, FigureSpec)}
+        figures = {
+            f"{name}/{one.name}"
+            for name, study in studies.items()
+            for one in study.declared
+            if isinstance(one, FigureSpec)
+        }
         for key, exhibit, known in (
             *(("values", table, names.known["table or figure"]) for table in scale.finding.values),
             *(("figure", figure, figures) for figure in [scale.finding.figure] if figure),

@@ -115,7 +115,9 @@ def test_the_first_page_opens_with_the_finding_filled_from_its_table(studies, sc
     number, seeds = f"{line['mean']:.1f}", f"{line['seeds']:.0f}"
     text = overview(stated, studies, folder)
     content = html.unescape(re.sub(r"<[^>]+>", "", text.partition('<p class="kicker">')[2]))
-    assert content.startswith(f"{seeds} seeds\nIt is {number} [{seeds}, 9.0].\nA lead\n\n{number}of {seeds}95% interval")
+    assert content.startswith(
+        f"{seeds} seeds\nIt is {number} [{seeds}, 9.0].\nA lead\n\n{number}of {seeds}95% interval"
+    )
     assert "Anything <else>" in content and 'src="five_sentences/figure3.png"' in text
     assert f"It is {number} [" in study_page(stated, studies, folder)
     without = stated.model_copy(update={"only": ["five_sentences/table3"]})  # the figure is not made

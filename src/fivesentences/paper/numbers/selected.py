@@ -36,9 +36,7 @@ def select(text: str, asked: Mapping[str, str | float], where: str) -> str:
         shown = str(asked["show"]).format_map({key: _number(value) for key, value in found[0].items()})
     except (KeyError, ValueError, AttributeError) as error:
         columns = ", ".join(lines[0]) if lines else "none"
-        raise InputError(
-            f"{where}: {dict(asked)} cannot be shown ({error!r}); columns are {columns}."
-        ) from None
+        raise InputError(f"{where}: {dict(asked)} cannot be shown ({error!r}); columns are {columns}.") from None
     return _NEGATIVE.sub(MINUS, _MINUS_ZERO.sub("", shown))
 
 

@@ -125,7 +125,9 @@ def read_about(path: Path) -> list[str]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    return [str(one) for one in read_formatted(path, FORMAT, "this describes no corpora; make the page again.")["corpora"]]
+    return [
+        str(one) for one in read_formatted(path, FORMAT, "this describes no corpora; make the page again.")["corpora"]
+    ]
 
 
 def _about_runs(scale: Scale, trained: Mapping[str, int]) -> list[str]:

@@ -167,7 +167,13 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
                 }
             )
         source = beside.stub[-1] if beside else ("" if row.kind == "ours" else first.stub[-1])
-        yield {"labels": row.labels, "remark": row.remark, "source": source, "of_paper": row.kind == "published", "cells": cells}
+        yield {
+            "labels": row.labels,
+            "remark": row.remark,
+            "source": source,
+            "of_paper": row.kind == "published",
+            "cells": cells,
+        }
 
 
 def _sense(difference: float | None, column: Column, digits: int) -> str:
