@@ -171,7 +171,7 @@ def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
-    """Return everything that numbers of a scale depend on, defaults included: not its finding, which is read from them."""
+    """Return what numbers of a scale depend on, defaults included: all but its finding, which is read from them."""
     return scale.model_dump(mode="json", exclude={"finding"})
 
 

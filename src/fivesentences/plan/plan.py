@@ -177,7 +177,7 @@ class Plan:
 
         Args:
             scale: Its name.
-            finding: Whether its finding is included: only pages show it, and nothing else is made again when it changes.
+            finding: Whether its finding is included. Only pages show it: nothing else is made again when it changes.
         """
         without = None if finding else {"finding"}
         return self.scales[scale].model_dump(mode="json", exclude_unset=True, exclude=without)

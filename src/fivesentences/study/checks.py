@@ -119,29 +119,29 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
         )
     check_widths(studies, scale)
     _check_matrices(studies, scale)
-    if scale.finding is not None:
-        figures = {
-            f"{name}/{one.name}"
-            for name, study in studies.items()
-            for one in study.declared
-            if isinstance(one, FigureSpec)
-        }
-        for key, exhibit, known in (
-            *(("values", table, names.known["table or figure"]) for table in scale.finding.values),
-            *(("figure", figure, figures) for figure in [scale.finding.figure] if figure),
-        ):
-            if exhibit not in known or "/" not in exhibit:
-                among = [name for name in sorted(known) if "/" in name]
-                hint = did_you_mean(exhibit, among) or f"they have: {', '.join(among)}."
-                what = f"scale {scale.scale}: finding.{key} names '{exhibit}', which is no"
-                raise InputError(f"{what} {'figure' if key == 'figure' else 'table or figure'} of its studies; {hint}")
-        for study in scale.finding.studies:
-            _check_name(names, f"scale {scale.scale}: finding.studies", "study", study)
+    _check_finding(studies, scale, names)
     for name, study in studies.items():
         for exhibit in study.exhibits:
             if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.phis):
                 what = f"evaluates no run by '{exhibit.phi}', the phi of {name}/{exhibit.name}"
                 raise InputError(f"scale {scale.scale} {what}", cure="add it to evaluation_phis")
+
+
+def _check_finding(studies: Mapping[str, Study], scale: Scale, names: Names) -> None:
+    """Refuse a finding that reads a table, shows a figure or is about a study that the scale does not have."""
+    if scale.finding is None:
+        return
+    declared = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.declared}
+    figures = [name for name, one in declared.items() if isinstance(one, FigureSpec)]
+    named = [("values", "table or figure", table, [*declared]) for table in scale.finding.values]
+    named += [("figure", "figure", figure, figures) for figure in [scale.finding.figure] if figure]
+    for key, kind, exhibit, known in named:
+        if exhibit not in known:
+            hint = did_you_mean(exhibit, known) or f"they have: {', '.join(known)}."
+            what = f"scale {scale.scale}: finding.{key} names '{exhibit}', which is no {kind} of its studies"
+            raise InputError(f"{what}; {hint}")
+    for name in scale.finding.studies:
+        _check_name(names, f"scale {scale.scale}: finding.studies", "study", name)
 
 
 def _check_matrices(studies: Mapping[str, Study], scale: Scale) -> None:

@@ -66,7 +66,7 @@ def write_claims_page(stored: Mapping[str, Any], site: Site, folder: Path) -> Pa
         folder: Folder of the site.
     """
     ledger = (folder.parent / LEDGER).is_file()
-    papers, counts = by_paper(stored["claims"]), stored["counts"]
+    papers, counts = by_paper(stored["claims"]), {verdict: stored["counts"][verdict] for verdict in VERDICTS}
     return site.write(folder, "claims.html", "claims/claims.html", counts=counts, how=HOW, papers=papers, ledger=ledger)
 
 

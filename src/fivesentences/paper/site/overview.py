@@ -57,8 +57,8 @@ def write_overview(
     Raises:
         InputError: If a picture is missing.
     """
-    made = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
-    finding = None if scale.finding is None or not scale.finding.shown <= made else scale.finding
+    here = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
+    finding = None if scale.finding is None or not scale.finding.shown <= here else scale.finding
     main = sorted((one for one in claims if one.get("main")), key=lambda one: VERDICTS.index(one["verdict"]))
     return site.write(
         folder,
@@ -125,9 +125,8 @@ def read_about(path: Path) -> list[str]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    return [
-        str(one) for one in read_formatted(path, FORMAT, "this describes no corpora; make the page again.")["corpora"]
-    ]
+    stored = read_formatted(path, FORMAT, "this describes no corpora; make the page again.")
+    return [str(one) for one in stored["corpora"]]
 
 
 def _about_runs(scale: Scale, trained: Mapping[str, int]) -> list[str]:

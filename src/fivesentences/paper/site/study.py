@@ -147,8 +147,9 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
     """Lay out the rows of a group: one per row of ours, the published value and the difference within its cells.
 
     Yields:
-        ``labels``; ``remark``: words on a row that learnt nothing; ``source``: what the second number is; ``of_paper``: whether the row is the paper's alone; and
-        ``cells``: ``ours`` (of a row of the paper's its number), ``published`` and ``difference`` as text, ``sense``
+        ``labels``; ``remark``: words on a row that learnt nothing; ``source``: what the second number is;
+        ``of_paper``: whether the row is the paper's alone; and ``cells``: ``ours`` (of a row of the paper's its
+        number), ``published`` and ``difference`` as text, ``sense``
         ("better", "worse" or ""), and ``sort``: the unrounded number by which the column is sorted.
     """
     for row in group.rows:
