@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import collect
+from fivesentences.metrics import recall_at_k
 from fivesentences.metrics.values import key_of
-from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.numbers.results import Measure, Results, chance_of, rsum_by_chance
 from fivesentences.study.exhibits import ColumnSpec
 
 
@@ -62,3 +64,27 @@ def test_missing_runs_and_values_are_named(frame, run, run_name, measure, messag
     results = Results(frame.assign(value=frame["value"].where(frame["metric"] != "Rsum")))
     with pytest.raises(InputError, match=message):
         results.value(run_name or run, measure)
+
+
+def test_recall_by_chance_is_that_of_random_rankings():
+    draw = np.random.default_rng(0)
+    images, each = 12, 3
+    owners = np.repeat(np.arange(images), each)
+
+    def rsum(similarity):
+        sides = [recall_at_k(similarity, direction=side, image_of_caption=owners) for side in ("i2t", "t2i")]
+        return sum(sum(side.values()) for side in sides)
+
+    found = [rsum(draw.random((images, images * each))) for _ in range(400)]
+    assert rsum_by_chance(images, images * each) == pytest.approx(np.mean(found), abs=4 * np.std(found) / 20)
+    assert rsum_by_chance(3, 6) == pytest.approx(100 * (1 / 3 + 1 / 3 + 4))  # galleries smaller than 5 and 10
+    assert rsum_by_chance(1000, 5000) == pytest.approx(3.2, abs=0.01)
+
+
+@pytest.mark.parametrize(("factor", "flagged"), [(1.9, True), (2.1, False)])
+def test_a_row_below_twice_chance_has_learnt_nothing(everything, frame, factor, flagged):
+    row = next(row for row in everything.plan.rows["tiny", "knn_margin/table1"] if row.runs)
+    gallery = Results(frame).gallery(row.runs[0].name)
+    chance = rsum_by_chance(int(gallery.images), int(gallery.captions))
+    changed = frame.assign(value=frame["value"].where(frame["metric"] != "Rsum", factor * chance))
+    assert chance_of(row, Results(changed)) == (pytest.approx(chance) if flagged else None)

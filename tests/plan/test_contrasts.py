@@ -77,12 +77,16 @@ def test_a_contrast_by_another_phi_is_scored_by_it_or_refused(make_scale, tmp_pa
 
 
 @pytest.mark.parametrize("contrasts", [1, 2])
-def test_a_forest_and_its_table_are_made_from_one_file_and_others_from_their_own(contrasts, make_scale, tmp_path):
+def test_a_forest_of_all_or_some_contrasts_of_a_table_is_drawn_from_its_file(contrasts, make_scale, tmp_path):
     # `study_of` gives the figure the first contrast alone.
     both = [{"role": "flickr30k", "a": "all", "b": "hardest"}, {"role": "flickr30k", "a": "all", "b": "knn3"}]
-    plan = plan_of(study_of(*both[:contrasts]), make_scale(keep=None, studies=["s"]), tmp_path)
+    scale, study = make_scale(keep=None, studies=["s"]), study_of(*both[:contrasts])
+    plan = plan_of(study, scale, tmp_path)
     files = [*plan.report.numbers_of("tiny", "s/t"), *plan.report.numbers_of("tiny", "s/f")]
-    assert files == [plan.places.contrasts("tiny", name) for name in (["s/t"] * 2, ["s/t", "s/f"])[contrasts - 1]]
+    assert files == [plan.places.contrasts("tiny", "s/t")] * 2
+    other = study_of(both[1]).figures  # which the table does not have
+    plan = plan_of(study_of(both[0]).model_copy(update={"figures": other}), scale, tmp_path)
+    assert plan.report.numbers_of("tiny", "s/f") == [plan.places.contrasts("tiny", "s/f")]
 
 
 def test_an_ensemble_has_no_bank(make_scale, tmp_path):

@@ -92,7 +92,6 @@ def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_fo
         ({"roles": {"coco": "scenes"}}, "roles names 'coco'"),
         ({"only": ["table3"]}, "only names 'table3'"),
         ({"only": ["five_sentences/t"]}, "only names 'five_sentences/t'"),
-        ({"opens_with": ["own/t"]}, r"opens_with names 'own/t', which is no figure"),
         ({"leave_out": {"losses": ["max"]}}, "leave_out.losses names 'max'"),
         ({"training": {"exceptions+": [{"loss": "max", "epochs": 3}]}}, r"exceptions\[\d\].loss names 'max'"),
     ],
@@ -100,6 +99,42 @@ def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_fo
 def test_what_the_scale_states_itself_must_be_in_its_studies(plan_for, stated, said):
     with pytest.raises(InputError, match=said):
         plan_for(**stated)
+
+
+FINDING: dict[str, Any] = {
+    **{"kicker": "k", "headline": "h", "lead": "{r}", "not_shown": ["n"]},
+    "tiles": [{"value": "r", "text": "t", "bad": True}],
+    "values": {"own/t": {"r": {"metric": "Rsum", "show": "{mean}"}}},
+}
+
+
+def test_a_finding_is_not_inherited_and_changes_nothing_but_pages(plan_for, tmp_path):
+    plan = plan_for(finding=FINDING)
+    assert "finding" not in plan.settings("s") and plan.settings("s", finding=True)["finding"]["lead"] == "{r}"
+    (tmp_path / "first.yaml").write_text(
+        yaml.safe_dump({"extends": str(BROAD), "studies": ["own"], "finding": FINDING})
+    )
+    assert plan_for(extends="first.yaml").scale.finding is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"figure": "own/t"}, "finding.figure names 'own/t', which is no figure"),
+        ({"values": {"own/u": FINDING["values"]["own/t"]}}, "finding.values names 'own/u'.*did you mean 'own/t'"),
+        ({"studies": {"mine": "m"}}, "finding.studies names 'mine'"),
+        ({"headline": "{s}"}, "finding.headline names 's'.*there are: r"),
+        ({"lead": "l {x"}, "'{'|expected '}'"),
+        ({"tiles": [{"value": "q", "text": "t", "bad": True}]}, r"finding.tiles\[0\].value names 'q'"),
+        ({"tiles": [{"value": "r", "text": "t"}]}, "bad: true"),
+        ({"values": {"own/t": {"r": {"metric": "Rsum"}}}}, "finding.values.own/t.r has no show"),
+        ({"lead": "l", "tiles": [{"value": "s", "text": "t", "bad": True}]}, "names 's'"),
+        ({"studies": {"other": "{r}"}}, "names 'r' of own/t; take a number of other"),
+    ],
+)
+def test_a_mistake_in_a_finding_is_named(plan_for, changed, said):
+    with pytest.raises(InputError, match=said):
+        plan_for(finding=FINDING | changed)
 
 
 def test_what_a_judge_says_of_a_scale_is_not_in_the_folder_of_another(plan_for):

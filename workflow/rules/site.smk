@@ -97,7 +97,7 @@ rule make_study_page:
         runtime="10m",
     params:
         given=lambda wildcards: content_of(PLAN.study_file(wildcards.study)),
-        scale=settings_of_scale,
+        scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
     message:
         "Make the page of {wildcards.study} at scale {wildcards.scale}"
@@ -125,6 +125,7 @@ rule make_page:
         studies=given(PLAN.study_files),
     output:
         page="results/paper/{scale}/index.html",
+        about="results/paper/{scale}/about.json",
     log:
         "logs/paper/{scale}/page.log",
     benchmark:
@@ -135,12 +136,9 @@ rule make_page:
         runtime="10m",
     params:
         given=lambda wildcards: content_of(*PLAN.study_files),
-        scale=settings_of_scale,
+        scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
-        trained=lambda wildcards: {
-            "matching": len(PLAN.trained_at(wildcards.scale)),
-            "categories": len(PLAN.subspaces_at(wildcards.scale)),
-        },
+        trained=lambda wildcards: PLAN.report.trained(wildcards.scale),
     message:
         "Make the overview of scale {wildcards.scale}"
     script:

@@ -7,18 +7,20 @@ from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
 from fivesentences.paper.claims.writing import read_claims
-from fivesentences.paper.site.overview import write_overview
+from fivesentences.paper.site.overview import about_corpora, write_about, write_overview
 from fivesentences.paper.site.pictures import read_examples, read_features_sheet
 from fivesentences.paper.site.shell import Site
 from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
+    about = about_corpora([Corpus.read(path) for path in snakemake.input.corpora])
+    write_about(about, Path(snakemake.output.about))
     write_overview(
         Site.of(snakemake.params.site),
         check(Scale, snakemake.params.scale, "the scale"),
         {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies},
         Path(snakemake.output.page).parent,
-        corpora=[Corpus.read(path) for path in snakemake.input.corpora],
+        about=about,
         trained=snakemake.params.trained,
         claims=read_claims(Path(snakemake.input.claims))["claims"],
         pictures=[

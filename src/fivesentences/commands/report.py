@@ -20,12 +20,11 @@ def report(
     check: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the tables and figures of a scale again, from results that were kept or fetched.
+    """Write the tables, figures and pages of a scale again, from results that were kept or fetched.
 
     It needs no GPU, no training, no downloads and no Snakemake. Where files of jobs are
     not here, numbers of runs come from the tidy table of the scale. What is made of
-    other numbers or photographs that are not here stays as it was fetched, and so do
-    the pages.
+    other numbers or photographs that are not here stays as it was fetched.
     --check compares the SHA-256 of numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
@@ -45,6 +44,7 @@ def report(
     from fivesentences.paper.context import Context
     from fivesentences.paper.manifest import CURE, differences_from, read_manifest
     from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
+    from fivesentences.paper.site.remaking import remake_pages
 
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
@@ -74,5 +74,7 @@ def report(
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         write_exhibit(spec, context, numbers, made.with_suffix(""))
         print(made)
+    for page in remake_pages(plan) if not check else ():
+        print(page)
     for sentence in said:
         print(sentence)

@@ -11,6 +11,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean
 
 Block = TypeVar("Block", bound=BaseModel)
+NOT_INHERITED = ("finding",)  # keys of results, which a file that extends another one does not share
 MOST = 10  # mistakes that are told at once
 _SEE = "config/README.md lists the keys"
 
@@ -47,7 +48,7 @@ def extended(content: Any, path: Path | str) -> Any:
     """Merge plain data into that of the file which its key ``extends`` names.
 
     Mappings are merged key by key, anything else is replaced, a key with the value null is removed, and a list under
-    ``<key>+`` is added to that of the key.
+    ``<key>+`` is added to that of the key. ``NOT_INHERITED`` are left out.
 
     Args:
         content: Content of the file at ``path``, perhaps changed by the caller.
@@ -77,7 +78,8 @@ def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
     found = _extended(read_yaml(other), other, seen)
     if not isinstance(found, dict):
         raise InputError(f"{path}: extends is '{base}', but that file holds no mapping of keys to values.")
-    return merged(found, {key: value for key, value in content.items() if key != "extends"})
+    inherited = {key: value for key, value in found.items() if key not in NOT_INHERITED}
+    return merged(inherited, {key: value for key, value in content.items() if key != "extends"})
 
 
 def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:

@@ -10,6 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_s
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.documents import CategoryScale
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.findings import Finding
 from fivesentences.config.hyperparameters import Epochs, HyperparametersOfScale
 from fivesentences.config.types import (
     CaptionsPerImage,
@@ -350,8 +351,8 @@ class Scale(Strict):
     studies: list[Name] = Field(min_length=1)
     only: list[ExhibitName] | None = Field(default=None, min_length=1)
     """Tables and figures to make, of any study or as `study/name`; null: all of the studies."""
-    opens_with: list[ExhibitName] = Field(default=[])
-    """Figures that its first page opens with, as `study/figure`."""
+    finding: Finding | None = None
+    """What it found, with which its pages open; not inherited. null: nothing is stated."""
     photographs: bool = True
     """Pages show photographs with their captions; false where these may not be passed on."""
     keep: list[CellSpec] | None = None

@@ -171,8 +171,8 @@ def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
-    """Return everything that a scale says, defaults included."""
-    return scale.model_dump(mode="json")
+    """Return what numbers of a scale depend on, defaults included: all but its finding, which is read from them."""
+    return scale.model_dump(mode="json", exclude={"finding"})
 
 
 def revision(folder: Path) -> dict[str, Any]:

@@ -101,10 +101,14 @@ class Comparisons:
         ]
 
     def first_with_pairs(self, scale: str, exhibit: str) -> str:
-        """Return the first table or figure with the same pairs: a forest and its table are drawn from one file."""
-        pairs = self.paired_runs(scale, exhibit)
-        others = self.exhibits_made_from("contrasts")
-        return next(name for name in others if name == exhibit or self.paired_runs(scale, name) == pairs)
+        """Return the first table or figure that has all of its pairs: a forest and its table are drawn from one file."""
+        pairs, others = self.paired_runs(scale, exhibit), self.exhibits_made_from("contrasts")
+
+        def has_all(name: str) -> bool:
+            known = self.paired_runs(scale, name)
+            return all(pair in known for pair in pairs)
+
+        return next(name for name in others if name == exhibit or has_all(name))
 
     def phi_of(self, exhibit: str) -> str:
         """Return the phi of a table or figure of contrasts."""

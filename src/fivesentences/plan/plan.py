@@ -14,7 +14,7 @@ from typing import Any
 from fivesentences.choices import BANKED
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
-from fivesentences.config.reading import check, extended, read
+from fivesentences.config.reading import NOT_INHERITED, check, extended, read
 from fivesentences.config.scales import OtherMatrix, Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.absent import without_absent, without_labels
@@ -172,9 +172,15 @@ class Plan:
         """Return the file of a study, by its name or that of one of its tables and figures."""
         return config_file(f"studies/{exhibit.partition('/')[0]}.yaml", self.config)
 
-    def settings(self, scale: str) -> dict[str, Any]:
-        """Return the scale, or its complete form, as plain data."""
-        return self.scales[scale].model_dump(mode="json", exclude_unset=True)
+    def settings(self, scale: str, finding: bool = False) -> dict[str, Any]:
+        """Return the scale, or its complete form, as plain data.
+
+        Args:
+            scale: Its name.
+            finding: Whether its finding is included. Only pages show it: nothing else is made again when it changes.
+        """
+        without = None if finding else {"finding"}
+        return self.scales[scale].model_dump(mode="json", exclude_unset=True, exclude=without)
 
     def trained_at(self, scale: str) -> list[str]:
         """Return names of the runs of the scale, or of its complete form."""
@@ -369,6 +375,7 @@ def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping
     merged, where = extended(content, path), where or str(path)
     if "studies" in (stated or {}):
         own = dict(stated or {})
+        merged = {key: value for key, value in merged.items() if key not in NOT_INHERITED or key in own}
     elif merged is content:  # it extends nothing
         return check(Scale, merged, where)
     else:

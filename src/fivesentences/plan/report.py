@@ -175,6 +175,10 @@ class Report:
         """Tell whether the scale, or its complete form, has a run of any sort."""
         return bool(self.plan.evaluated_at(scale) or self.plan.subspaces_at(scale))
 
+    def trained(self, scale: str) -> dict[str, int]:
+        """Count the runs of the scale, or of its complete form, by kind."""
+        return {"matching": len(self.plan.trained_at(scale)), "categories": len(self.plan.subspaces_at(scale))}
+
     def numbers_of_runs(self, scale: str) -> dict[str, list[Path]]:
         """Return what the page of every run of a scale is made from."""
         return {

@@ -26,7 +26,6 @@ _CELL = {"model": "model", "loss": "loss", "fraction": "fraction"}
 # What a scale names, by its keys: entries of a list, keys of a mapping, or of each block of a list the given keys.
 ENTRIES: dict[str, str | dict[str, str]] = {
     "only": "table or figure",
-    "opens_with": "figure",
     "roles": "role",
     "further_features": "name of features",
     "leave_out.losses": "loss",
@@ -85,7 +84,6 @@ def names_of(studies: Mapping[str, Study]) -> Names:
     models = {*MODELS, *(name for study in every for name in study.models)}
     known: dict[str, set[Any]] = {
         "table or figure": {one for name, exhibit in declared for one in (exhibit.name, f"{name}/{exhibit.name}")},
-        "figure": {f"{name}/{exhibit.name}" for name, exhibit in declared if isinstance(exhibit, FigureSpec)},
         "role": {row.role for _, row in rows},
         "name of features": {name for _, row in rows for name in as_list(row.features)} - {None},
         "loss": {name for study in every for name in study.losses},
@@ -121,11 +119,29 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
         )
     check_widths(studies, scale)
     _check_matrices(studies, scale)
+    _check_finding(studies, scale, names)
     for name, study in studies.items():
         for exhibit in study.exhibits:
             if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.phis):
                 what = f"evaluates no run by '{exhibit.phi}', the phi of {name}/{exhibit.name}"
                 raise InputError(f"scale {scale.scale} {what}", cure="add it to evaluation_phis")
+
+
+def _check_finding(studies: Mapping[str, Study], scale: Scale, names: Names) -> None:
+    """Refuse a finding that reads a table, shows a figure or is about a study that the scale does not have."""
+    if scale.finding is None:
+        return
+    declared = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.declared}
+    figures = [name for name, one in declared.items() if isinstance(one, FigureSpec)]
+    named = [("values", "table or figure", table, [*declared]) for table in scale.finding.values]
+    named += [("figure", "figure", figure, figures) for figure in [scale.finding.figure] if figure]
+    for key, kind, exhibit, known in named:
+        if exhibit not in known:
+            hint = did_you_mean(exhibit, known) or f"they have: {', '.join(known)}."
+            what = f"scale {scale.scale}: finding.{key} names '{exhibit}', which is no {kind} of its studies"
+            raise InputError(f"{what}; {hint}")
+    for name in scale.finding.studies:
+        _check_name(names, f"scale {scale.scale}: finding.studies", "study", name)
 
 
 def _check_matrices(studies: Mapping[str, Study], scale: Scale) -> None:

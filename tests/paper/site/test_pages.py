@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences.config.findings import Finding
 from fivesentences.config.scales import AbsentData
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.judging import judge_claims
@@ -76,27 +77,54 @@ def test_the_page_of_a_study_shows_its_tables_figures_and_notes_in_its_order_and
     studies, scale, folder, name
 ):
     text, made = study_page(scale, studies, folder, name), studies[name].made_at(scale)
-    assert titles_on(text) == [exhibit.title for exhibit in made] and made
-    for one in made:
+    figures = [one for one in made if isinstance(one, FigureSpec)]
+    tables = [one for one in made if not isinstance(one, FigureSpec)]
+    full = [one for one in tables if Table.read(folder / name / f"{one.name}.json").groups]
+    shown = [one for one in figures if not pd.read_csv(folder / name / f"{one.name}.csv").empty] + full
+    assert titles_on(text) == [exhibit.title for exhibit in shown] and shown
+    left_out = html.unescape(text).partition('id="empty"')[2].partition("</p>")[0]
+    assert all((one.title in left_out) == (one not in shown) for one in made)
+    for one in shown:
         assert f'id="{one.name}"' in text
         for note in read_texts(folder / name / f"{one.name}.json")[2]:
             assert len(re.findall(rf"<li>{re.escape(note)}\s*(?:<|$)", html.unescape(text))) == 1, note
     sources = re.findall(r'src="([^"]*)', text)
-    assert sources == [f"{figure.name}.png" for figure in made if isinstance(figure, FigureSpec)]
+    assert sources == [f"{figure.name}.png" for figure in figures if figure in shown]
     assert not re.search(r"@import|url\(|<link|<script [^>]*src", text)
 
 
+def finding(table: str, **asked: str) -> Finding:
+    """A finding whose numbers are of one table."""
+    values = {"one": asked | {"show": "{mean:.1f} [{seeds:.0f}, 9.0]"}, "seeds": asked | {"show": "{seeds:.0f}"}}
+    return Finding(
+        kicker="{seeds} seeds",
+        headline="It is {one}.",
+        lead="A lead",
+        tiles=[{"value": "one", "text": "of {seeds}", "bad": True}],
+        figure="five_sentences/figure3",
+        not_shown=["Anything <else>"],
+        values={table: values},
+    )
+
+
 @slow
-def test_the_first_page_opens_with_the_figures_that_its_scale_names_and_makes(studies, scale, folder):
-    title, *_ = read_texts(folder / "five_sentences/figure3.json")
-
-    def headings(**stated):
-        text = overview(scale.model_copy(update={"opens_with": ["five_sentences/figure3"], **stated}), studies, folder)
-        return [html.unescape(one) for one in re.findall(r"<h2 [^>]*>([^<]*)", text.partition("<h1>")[2])]
-
-    assert headings()[0] == title
-    assert title not in headings(only=["five_sentences/table3"])
-    assert [title, *headings(opens_with=[])] == headings()
+def test_the_first_page_opens_with_the_finding_filled_from_its_table(studies, scale, folder):
+    line = pd.read_csv(folder / "five_sentences/table3.csv").query("metric == 'Rsum' and row == 'ours'").iloc[0]
+    asked = {key: str(line[key]) for key in ("model", "loss", "fraction", "metric", "inference")}
+    stated = scale.model_copy(update={"finding": finding("five_sentences/table3", row="ours", **asked)})
+    number, seeds = f"{line['mean']:.1f}", f"{line['seeds']:.0f}"
+    text = overview(stated, studies, folder)
+    content = html.unescape(re.sub(r"<[^>]+>", "", text.partition('<p class="kicker">')[2]))
+    assert content.startswith(
+        f"{seeds} seeds\nIt is {number} [{seeds}, 9.0].\nA lead\n\n{number}of {seeds}95% interval"
+    )
+    assert "Anything <else>" in content and 'src="five_sentences/figure3.png"' in text
+    assert f"It is {number} [" in study_page(stated, studies, folder)
+    without = stated.model_copy(update={"only": ["five_sentences/table3"]})  # the figure is not made
+    assert 'class="kicker"' not in overview(without, {"five_sentences": studies["five_sentences"]}, folder)
+    lost = scale.model_copy(update={"finding": finding("five_sentences/table3", model="nobody", loss="x")})
+    with pytest.raises(InputError, match=r"table3\.csv.*0 lines have .*nobody"):
+        overview(lost, studies, folder)
 
 
 @slow
@@ -139,10 +167,10 @@ def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both
 def test_what_a_scale_does_not_make_is_not_on_its_pages(studies, make_scale, folder, scale):
     few, study = make_scale(only=["table3", "judged"]), studies["five_sentences"]
     text = study_page(few, studies, folder)
-    assert titles_on(text) == [study.exhibit(name).title for name in ("table3", "judged")]
+    assert titles_on(text) == [study.exhibit(name).title for name in ("judged", "table3")]
     assert studies["knn_margin"].paper not in overview(few, {"five_sentences": study}, folder)
     without = study_page(make_scale(only=["phi_histogram"]), studies, folder)
-    assert ["stands the published one" in one for one in (text, without)] == [True, False]
+    assert ["The published value" in one for one in (text, without)] == [True, False]
     (folder / "knn_margin" / "table1.json").unlink()
     with pytest.raises(InputError, match=r"table1\.json"):
         study_page(scale, studies, folder, "knn_margin")

@@ -52,17 +52,22 @@ def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path)
     counts, tested = counts_of(claims), [claim for claim in claims if claim["cells"]]
     about = {"format": FORMAT, "scale": scale.scale, "title": scale.title, "counts": counts, "claims": tested}
     write_json(stem.with_suffix(".json"), about, indent=None)
-    page = site.render(
-        "claims.html",
-        "claims/claims.html",
-        counts=counts,
-        how=HOW,
-        papers=by_paper(tested),
-        ledger=(stem.parents[2] / LEDGER).is_file(),
-    )
-    for suffix, text in (("csv", _csv(tested)), ("html", page)):
-        with replacing(stem.with_suffix(f".{suffix}")) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    with replacing(stem.with_suffix(".csv")) as temporary:
+        temporary.write_text(_csv(tested), encoding="utf-8")
+    write_claims_page(about, site, stem.parents[1])
+
+
+def write_claims_page(stored: Mapping[str, Any], site: Site, folder: Path) -> Path:
+    """Write ``folder/claims/claims.html``.
+
+    Args:
+        stored: What ``read_claims`` returns.
+        site: Site of the scale.
+        folder: Folder of the site.
+    """
+    ledger = (folder.parent / LEDGER).is_file()
+    papers, counts = by_paper(stored["claims"]), {verdict: stored["counts"][verdict] for verdict in VERDICTS}
+    return site.write(folder, "claims.html", "claims/claims.html", counts=counts, how=HOW, papers=papers, ledger=ledger)
 
 
 def read_claims(path: Path) -> dict[str, Any]:

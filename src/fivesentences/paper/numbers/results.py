@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,7 @@ from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import features_of, method_and_folds
 
+RECALLS = (1, 5, 10)  # whose sum is Rsum
 TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style", "phi")
 
 
@@ -104,6 +106,10 @@ class Results:
             raise InputError(f"the run '{run}' has {what}{by}; evaluate it again before making tables.")
         return value
 
+    def has(self, run: str, measure: Measure, inference: str = "naive") -> bool:
+        """Tell whether there is such a number."""
+        return (run, inference, measure) in self._values
+
     def over_directions(self, run: str, measure: Measure) -> float:
         """Look up one number; a measure that exists only by direction is averaged over both.
 
@@ -150,6 +156,36 @@ class Results:
     def have_labels(self, row: Row) -> bool:
         """True if all images that a row was tested on have labels."""
         return all(self.gallery(run.name).labels for run in row.runs)
+
+
+def rsum_by_chance(images: int, captions: int) -> float:
+    """Return the Rsum of a random ranking, which follows from the size of the gallery.
+
+    The image of a caption is among the first k of n images with a probability of k / n. One of the c captions of an
+    image is among the first k of all N captions unless all c are behind them: 1 - C(N - c, k) / C(N, k).
+
+    Args:
+        images: Number of images of the gallery.
+        captions: Number of captions of the gallery.
+    """
+    each = captions // images
+    i2t = [1 - comb(captions - each, k) / comb(captions, k) for k in RECALLS if k <= captions]
+    t2i = [min(k / images, 1.0) for k in RECALLS]
+    return 100 * (sum(i2t) + (len(RECALLS) - len(i2t)) + sum(t2i))
+
+
+def chance_of(row: Row, results: Results) -> float | None:
+    """Return the Rsum by chance of a row that learnt nothing: its mean Rsum is below twice that. None for others."""
+    measure, found = Measure("Rsum"), []
+    for run in row.runs:
+        if not results.has(run.name, measure, row.reading):
+            return None
+        gallery, folds = results.gallery(run.name), method_and_folds(row.reading)[1]
+        chance = rsum_by_chance(gallery.images // folds, gallery.captions // folds)
+        found.append((results.value(run.name, measure, row.reading), chance))
+    if not found or sum(value for value, _ in found) >= 2 * sum(chance for _, chance in found):
+        return None
+    return found[0][1]
 
 
 def differing_settings(

@@ -1,4 +1,4 @@
-"""The overview of a scale: what was measured, what was found with one figure, and where to read on."""
+"""The overview of a scale: what was found, with one figure, what it was measured on, and the other pages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fivesentences.config.findings import Finding
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_json
+from fivesentences.documents import read_formatted, read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
+from fivesentences.paper.numbers.selected import filler
 from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words, signed
+from fivesentences.storage import write_json
 from fivesentences.study.study import Study
 
+FORMAT = "fivesentences.about 1"
 WORDS = {"train": "training", "dev": "validation"}
 FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure
 WHAT_PAGES_SAY = {
@@ -33,7 +37,7 @@ def write_overview(
     studies: Mapping[str, Study],
     folder: Path,
     *,
-    corpora: Sequence[Corpus] = (),
+    about: Sequence[str] = (),
     trained: Mapping[str, int] | None = None,
     claims: Sequence[Stored] = (),
     pictures: Sequence[Picture] = (),
@@ -45,7 +49,7 @@ def write_overview(
         scale: The scale.
         studies: Its studies, by the names of their files.
         folder: Folder of the site.
-        corpora: Corpora that runs are trained on.
+        about: A sentence per corpus that runs are trained on, see ``about_corpora``.
         trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
         claims: Claims that runs of the scale test, see ``claims.writing.read_claims``.
         pictures: Pictures of the data.
@@ -53,21 +57,23 @@ def write_overview(
     Raises:
         InputError: If a picture is missing.
     """
-    main = [claim for claim in claims if claim.get("main")]
-    figures = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
+    here = {f"{name}/{one.name}" for name, study in studies.items() for one in study.made_at(scale)}
+    finding = None if scale.finding is None or not scale.finding.shown <= here else scale.finding
+    main = sorted((one for one in claims if one.get("main")), key=lambda one: VERDICTS.index(one["verdict"]))
     return site.write(
         folder,
         "overview.html",
         "index.html",
-        about=about(scale, corpora, trained or {}),
+        scale=scale.scale,
+        finding=None if finding is None else _filled(finding, folder),
+        about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],
-        opening=[_opening(folder, figure) for figure in scale.opens_with if figure in figures],
         counts=counts_of(claims) if claims else {},
-        main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],
-        chart=effects_of(claims),
+        main=[line_of(claim) for claim in main],
+        chart=effects_of(claims) if finding is None else None,
         shared=shared_notes({name: _notes_of(study, scale, folder / name) for name, study in studies.items()}),
         papers=[
-            (f"{name}/index.html", study.short or study.paper, study.paper, count_of(made))
+            (f"{name}/index.html", study.short or study.paper, count_of(made))
             for name, study in studies.items()
             if (made := study.made_at(scale))
         ],
@@ -77,28 +83,60 @@ def write_overview(
     )
 
 
-def _opening(folder: Path, figure: str) -> Picture:
+def _filled(finding: Finding, folder: Path) -> dict[str, Any]:
+    """Fill the texts of a finding with their numbers; a tile's number comes apart from its interval."""
+    fill = filler(finding, folder)
+    tiles = []
+    for tile in finding.tiles:
+        number, _, interval = fill(f"{{{tile.value}}}").partition(" [")
+        ends = interval.rstrip("]").split(", ") if interval else []
+        tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "bad": tile.bad})
+    texts = {key: fill(getattr(finding, key)) for key in ("kicker", "headline", "lead")}
+    picture = None if finding.figure is None else _picture(folder, finding.figure)
+    return texts | {"tiles": tiles, "picture": picture, "not_shown": [fill(text) for text in finding.not_shown]}
+
+
+def _picture(folder: Path, figure: str) -> Picture:
     study, _, name = figure.partition("/")
-    more = [("Its tables, and other forms of it", f"{study}/index.html#{name}")]
-    return Picture(folder / f"{figure}.png", *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
+    links = [("Tables, notes and other formats", f"{study}/index.html#{name}")]
+    title, caption, _ = read_texts(folder / f"{figure}.json")
+    return Picture(folder / f"{figure}.png", title, caption, [], links, f"{study}-{name}")
 
 
-def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -> list[str]:
-    """Say what the scale consists of, in a sentence per subject."""
+def about_corpora(corpora: Sequence[Corpus]) -> list[str]:
+    """Describe each corpus in a sentence: images, captions and splits."""
     said = []
     for corpus in corpora:
         parts = listed([f"{corpus.split(split).n_images:,} for {WORDS.get(split, split)}" for split in corpus.splits])
         said.append(
             f"{capitalised(corpus.name)}: {corpus.n_images:,} images with {corpus.n_captions:,} captions ({parts})."
         )
+    return said
+
+
+def write_about(sentences: Sequence[str], path: Path) -> None:
+    """Write the sentences of ``about_corpora``: without the corpora, which may not be passed on, pages are remade."""
+    write_json(path, {"format": FORMAT, "corpora": list(sentences)})
+
+
+def read_about(path: Path) -> list[str]:
+    """Read what ``write_about`` wrote.
+
+    Raises:
+        InputError: If the file is missing or is not one of these.
+    """
+    stored = read_formatted(path, FORMAT, "this describes no corpora; make the page again.")
+    return [str(one) for one in stored["corpora"]]
+
+
+def _about_runs(scale: Scale, trained: Mapping[str, int]) -> list[str]:
+    """Count the trained runs of a scale in a sentence; none if nothing is trained."""
     matching, categories = trained.get("matching", 0), trained.get("categories", 0)
     counts = [f"{matching:,} trained run{'s' if matching != 1 else ''} of image-text matching"] if matching else []
     if categories:
         counts.append(f"{categories:,}{'' if matching else ' trained runs'} of category retrieval")
-    if counts:
-        phi = f", evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)" if matching else ""
-        said.append(f"{listed(counts)}{phi}.")
-    return said or ["Nothing is trained at this scale."]
+    phi = f", evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)" if matching else ""
+    return [f"{listed(counts)}{phi}."] if counts else []
 
 
 def _notes_of(study: Study, scale: Scale, folder: Path) -> list[str]:

@@ -1,14 +1,17 @@
-"""The page of a study: what its paper states and what became of it here, its tables and its figures."""
+"""The page of a study: its result in a sentence, its figures, its tables, and their notes."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fivesentences.config.scales import Scale
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import Stored, counts_of
+from fivesentences.paper.numbers.selected import filler
 from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
@@ -17,10 +20,10 @@ from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.study import Study
 
 ON_PUBLISHED = (
-    "Below each of our numbers stands the published one, where there is one, in italics. A difference to it is shown "
-    "only where both were measured in the same way: dataset, judge, features, gallery and semantic metric."
+    "The published value, where there is one, is in italics below ours. A difference from it is shown only where both "
+    "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
-TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "by itself": "html"}
+TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "open alone": "html"}
 FIGURE_FILES = {"data of this figure (CSV)": "csv", "PDF": "pdf", "PNG": "png", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
@@ -63,7 +66,10 @@ def write_study_page(
         if (title, caption) != (figures[one].title, figures[one].caption):
             what = f"it is of the figure '{title}'"
             raise InputError(what, where=here / f"{one}.json", cure="draw the figure again")
+    empty = {one for one, table in tables.items() if not table.groups}
+    empty |= {one for one in figures if not _has_data(here / f"{one}.csv")}
     notes = {one: table.notes for one, table in tables.items()} | {one: notes for one, (*_, notes) in texts.items()}
+    notes = {one: some for one, some in notes.items() if one not in empty}
     shared = shared_notes(notes)
     known = {note.text for note in shared}
     own = {one: [note for note in some if note not in known] for one, some in notes.items()}
@@ -77,20 +83,41 @@ def write_study_page(
         "study.html",
         f"{name}/index.html",
         paper=study.paper,
-        made=count_of(made),
+        result=_result(scale, name, made, folder),
         on_published=_on_published(list(tables.values())),
+        empty=[one.title for one in made if one.name in empty],
         claims=counts_of(of_paper) if of_paper else {},
         paper_anchor=name,
         shared=shared[:SHOWN],
         shared_further=shared[SHOWN:],
-        tables=[{"table": table, "notes": own[one], "links": links[one]} for one, table in tables.items()],
+        tables=[
+            {"table": table, "notes": own[one], "links": links[one]}
+            for one, table in tables.items()
+            if one not in empty
+        ],
         figures=[
             Picture(here / f"{one}.png", title, caption, own[one], links[one], one)
             for one, (title, caption, _) in texts.items()
+            if one not in empty
         ],
         rows=site_rows,
         address=addresses_in(here),
     )
+
+
+def _has_data(path: Path) -> bool:
+    """Tell whether the data of a figure has a line below its headings."""
+    check_file(path, "draw the figure again")
+    with path.open(encoding="utf-8") as lines:
+        return len(list(itertools.islice(lines, 2))) == 2
+
+
+def _result(scale: Scale, name: str, made: Sequence[Exhibit], folder: Path) -> str:
+    """Fill what the finding of a scale says of a study; empty if it says nothing, or its tables are not made."""
+    if scale.finding is None:
+        return ""
+    text, tables = scale.finding.result_of(name), {f"{name}/{one.name}" for one in made}
+    return filler(scale.finding, folder)(text) if scale.finding.tables_of([text]) <= tables else ""
 
 
 def shared_notes(notes_of: Mapping[str, Sequence[str]]) -> list[SharedNote]:
@@ -120,8 +147,9 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
     """Lay out the rows of a group: one per row of ours, the published value and the difference within its cells.
 
     Yields:
-        ``labels``; ``source``: what the second number is; ``of_paper``: whether the row is the paper's alone; and
-        ``cells``: ``ours`` (of a row of the paper's its number), ``published`` and ``difference`` as text, ``sense``
+        ``labels``; ``remark``: words on a row that learnt nothing; ``source``: what the second number is;
+        ``of_paper``: whether the row is the paper's alone; and ``cells``: ``ours`` (of a row of the paper's its
+        number), ``published`` and ``difference`` as text, ``sense``
         ("better", "worse" or ""), and ``sort``: the unrounded number by which the column is sorted.
     """
     for row in group.rows:
@@ -140,7 +168,13 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
                 }
             )
         source = beside.stub[-1] if beside else ("" if row.kind == "ours" else first.stub[-1])
-        yield {"labels": row.labels, "source": source, "of_paper": row.kind == "published", "cells": cells}
+        yield {
+            "labels": row.labels,
+            "remark": row.remark,
+            "source": source,
+            "of_paper": row.kind == "published",
+            "cells": cells,
+        }
 
 
 def _sense(difference: float | None, column: Column, digits: int) -> str:

@@ -28,9 +28,9 @@ from fivesentences.study.exhibits import SETTINGS, PairedTable, SubspaceContrast
 from fivesentences.study.expand import Contrast, Row, SubspaceContrast, contrasts_of, subspace_contrasts
 
 COLUMNS = (
+    Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
     Column(("means", "A"), "A", {"statistic": "mean_a"}),
     Column(("means", "B"), "B", {"statistic": "mean_b"}),
-    Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
     Column(("bootstrap", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
     Column(("bootstrap", "to"), "bootstrap to", {"statistic": "bootstrap_high"}),
     Column(("seeds", "number"), "seeds", {"statistic": "seeds"}, decimals=0),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.numbers.results import Measure, Results, differing_settings, evaluated_columns
+from fivesentences.paper.numbers.results import Measure, Results, chance_of, differing_settings, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
 from fivesentences.paper.tables.table import COMPARED, Cell, Group, Table, TableRow, csv_of, mark_best
 from fivesentences.paper.text.labels import Part, label_of, loss_in_words
@@ -66,7 +66,8 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         labels = tuple(label_of(study, part, getattr(row, part)) for part in STUB)
         keys = {"model": row.model, "loss": row.loss, "inference": row.reading}
         same_data = beside is not None and not differing_settings(row, setting, results)
-        return TableRow("ours", labels[: len(stub)], keys, row.published or "", same_data, tuple(cells))
+        stubs, beside_row = labels[: len(stub)], row.published or ""
+        return TableRow("ours", stubs, keys, beside_row, same_data, tuple(cells), chance_of(row, results))
 
     def without_ours(group: Sequence[Row]) -> list[TableRow]:
         """Select the published rows that stand below a group without a row of ours."""

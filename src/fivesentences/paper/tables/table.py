@@ -86,6 +86,7 @@ class TableRow:
         published_row: Name of the paper's row; empty where there is none.
         same_data: Whether the published values were measured on the same data.
         cells: One per column.
+        chance: Rsum by chance, of a row that learnt nothing; None for others.
     """
 
     kind: RowKind
@@ -94,6 +95,12 @@ class TableRow:
     published_row: str
     same_data: bool
     cells: tuple[Cell, ...]
+    chance: float | None = None
+
+    @property
+    def remark(self) -> str:
+        """Words below the label of a row that learnt nothing; empty for others."""
+        return "" if self.chance is None else f"learnt nothing: Rsum is near chance, {number(self.chance, 1)}"
 
     @classmethod
     def of_paper(

@@ -30,4 +30,10 @@
   const value = (text) => (text.trim() === "" ? -Infinity : Number(text));
   Tablesort.extend("value", () => false, (a, b) => value(b) - value(a) || 0);
   for (const table of document.querySelectorAll("table.sortable")) new Tablesort(table);
+
+  // A table that is too wide says so.
+  const widths = new ResizeObserver((seen) => {
+    for (const { target } of seen) target.classList.toggle("scrolls", target.firstElementChild.offsetWidth > target.clientWidth + 1);
+  });
+  for (const region of document.querySelectorAll("main .scroll")) widths.observe(region);
 })();
