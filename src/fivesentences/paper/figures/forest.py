@@ -122,8 +122,8 @@ def _draw_panel(panel: Any, lines: Sequence[tuple[float, Difference]], spans: Se
             panel.plot(found.mean, middle, **dot | {"markeredgewidth": 1}, markersize=4.2, markerfacecolor="white")
         else:
             words += f" [{number(found.low, 1)}, {number(found.high, 1)}]"
-            for value in found.differences:
-                panel.plot(value, middle + BELOW, **dot, alpha=0.35, markersize=2.6, zorder=2)
+            below, seed = [middle + BELOW] * len(found.differences), {"linestyle": "", "alpha": 0.35, "markersize": 2.6}
+            panel.plot(found.differences, below, **dot | seed, zorder=2)
             panel.plot([found.low, found.high], [middle, middle], color=COLOURS[0], linewidth=1.3, zorder=3)
             panel.plot(found.mean, middle, **dot, markersize=4.6, zorder=4)
         panel.annotate(words, (1.04, middle), fontsize=SIZE - 0.4, **BESIDE)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import StrMethodFormatter
 
 from fivesentences.config.scales import LABELS, Scale
@@ -57,8 +56,8 @@ OWN = "own"
 # Of each kind of pair: its colour, how far its boxes are moved to the side, and where its counts stand below the axis.
 LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 15.5), OWN: (OWN_COLOUR, 0.2, 22.5)}
 LEGEND = {
-    "captions of other images": Patch(facecolor=f"{OTHERS_COLOUR}59", edgecolor=OTHERS_COLOUR),
-    "captions of the image itself": Patch(**HATCHED),
+    "captions of other images": {"facecolor": (OTHERS_COLOUR, 0.35), "edgecolor": OTHERS_COLOUR},
+    "captions of the image itself": HATCHED,
 }
 
 STEPS = 120  # of a line, evenly on the logarithmic axis

@@ -195,7 +195,7 @@ def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
     for (row, column), value in np.ndenumerate(values):
         text = "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
         how: dict[str, Any] = {"color": "white" if abs(value) > 0.6 else "black", "ha": "center", "va": "center"}
-        panel.text(column, row, text, fontsize=7, style="italic" if row == column else "normal", **how)
+        panel.text(column, row, text, fontsize=7, weight="bold" if row == column else "normal", **how)
     for place in range(len(labels)):
         boxed(panel, (place - 0.42, place - 0.42), 0.84, 0.84, edgecolor="white", linewidth=1.0)
     numbers = [str(place + 1) for place in range(len(labels))]
