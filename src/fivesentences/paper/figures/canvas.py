@@ -70,8 +70,12 @@ def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any]], **how: Any) ->
         how: Further arguments of ``legend``.
     """
     handles = [Patch(**look) if "facecolor" in look else Line2D([], [], **look) for look in samples.values()]
+    width = canvas.get_figure(root=True).get_figwidth()
     style: dict[str, Any] = {"handlelength": 2.4, "borderpad": 0.2}
-    style |= {"loc": "outside lower left", "ncols": min(len(samples), columns_of(samples, canvas.get_figure(root=True).get_figwidth()))}
+    style |= {
+        "loc": "outside lower left",
+        "ncols": min(len(samples), columns_of(samples, width)),
+    }
     canvas.legend(handles, list(samples), **style | how)
 
 

@@ -23,6 +23,7 @@ from fivesentences.paper.text.subspace_notes import notes_on_left_out
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.exhibits import ColumnSpec, FigureSpec
 
+FIGURE_FORMATS = ("svg", "pdf", "csv", "json")
 # Of each format: what makes two equal drawings differ.
 UNDATED: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -89,11 +90,11 @@ def write_drawing(
     title: str,
     caption: str,
     drawing: Drawing,
-    formats: Sequence[str] = ("svg", "pdf"),
+    formats: Sequence[str] = FIGURE_FORMATS,
     width: float = WIDTH,
     style: Path | None = None,
 ) -> None:
-    """Write ``stem`` with the suffixes of the formats, .csv (its data) and .json (title, caption and notes).
+    """Write ``stem`` with the suffixes of the formats.
 
     Equal drawings give equal bytes: no date and no version is stored.
 
@@ -102,7 +103,7 @@ def write_drawing(
         title: Its title.
         caption: Its caption.
         drawing: What is drawn.
-        formats: Formats of matplotlib.
+        formats: Formats of matplotlib, csv (its data), json (title, caption and notes).
         width: Inches; texts and marks keep their size.
         style: A style file of matplotlib's, on top of the package's.
 
@@ -117,13 +118,15 @@ def write_drawing(
             canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
         else:
             drawing.draw(canvas)
-        for form in formats:
+        for form in (one for one in formats if one not in ("csv", "json")):
             with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
                 canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
-    with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
-        drawing.data.to_csv(temporary, index=False, lineterminator="\n")
-    texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
-    write_json(stem.with_name(f"{stem.name}.json"), texts)
+    if "csv" in formats:
+        with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
+            drawing.data.to_csv(temporary, index=False, lineterminator="\n")
+    if "json" in formats:
+        texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
+        write_json(stem.with_name(f"{stem.name}.json"), texts)
 
 
 def read_style(path: Path) -> dict[str, Any]:

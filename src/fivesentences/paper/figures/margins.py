@@ -22,6 +22,10 @@ from fivesentences.study.study import Study
 
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
 POSITIVES = (OWN_COLOUR, 0.63)  # lighter, so that grey print tells it from the negatives
+PARTS: dict[str, dict[str, Any]] = {
+    "variance from positives": {"facecolor": POSITIVES},
+    "variance from negatives": {"facecolor": OTHERS_COLOUR},
+}
 LOOKS = [
     {"color": COLOURS[colour], "linestyle": dashes, "linewidth": 1.0}
     for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True)
@@ -89,7 +93,10 @@ def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Mar
         _draw_margins(left, block, looks, limits, sorted({study.losses[loss].margin for loss in block.margins}))
         _draw_shares(right, block, study)
     legend(canvas, samples, ncols=1)
-    parts = {"variance from positives": {"facecolor": POSITIVES}, "variance from negatives": {"facecolor": OTHERS_COLOUR}}
+    parts = {
+        "variance from positives": {"facecolor": POSITIVES},
+        "variance from negatives": {"facecolor": OTHERS_COLOUR},
+    }
     legend(canvas, parts, loc="lower right", ncols=1)
 
 

@@ -140,9 +140,7 @@ def _caption(item: Mapping[str, Any], column: float) -> str:
     return wrapped(item["caption"], int((column - VALUE) * CHARACTERS), 3)
 
 
-def _draw_captions(
-    canvas: Figure, left: float, down: float, column: float, items: Sequence[Mapping[str, Any]]
-) -> None:
+def _draw_captions(canvas: Figure, left: float, down: float, column: float, items: Sequence[Mapping[str, Any]]) -> None:
     for item in items:
         colour, sign = (OWN_COLOUR, "●") if item["own"] else ("black", "")
         down = caption_at(canvas, left, down, f"{item['phi']:.2f}", _caption(item, column), colour, sign, colour)
