@@ -14,7 +14,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean, need
 from fivesentences.plan.plan import plan_of, scale_of
 from fivesentences.plan.report import short_names
-from fivesentences.study.exhibits import Exhibit, FigureSpec
+from fivesentences.study.exhibits import FigureSpec, TableSpec
 
 # Of figures and tables: all formats, and those that are written by default.
 FORMATS = {
@@ -77,7 +77,9 @@ def report(
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
     tidy = plan.places.tidy(name)
-    chosen = {exhibit: plan.tables.get(exhibit) or plan.figures[exhibit] for exhibit in (*plan.tables, *plan.figures)}
+    chosen: dict[str, TableSpec | FigureSpec] = {
+        exhibit: plan.tables.get(exhibit) or plan.figures[exhibit] for exhibit in (*plan.tables, *plan.figures)
+    }
     look = {key: value for key, value in (("width", width), ("style", style)) if value is not None}
     ours = bool(only or formats or look or out)  # for somebody's own paper, not the kept files
     if ours:
@@ -122,8 +124,8 @@ def report(
 
 
 def _chosen(
-    exhibits: Mapping[str, Exhibit], only: str | None, formats: str | None, look: Mapping[str, object]
-) -> dict[str, Exhibit]:
+    exhibits: Mapping[str, TableSpec | FigureSpec], only: str | None, formats: str | None, look: Mapping[str, object]
+) -> dict[str, TableSpec | FigureSpec]:
     """Return the tables and figures that options choose, by ``study/name``."""
     known = {one for of_kind, _ in FORMATS.values() for one in of_kind}
     for one in _listed(formats):
@@ -152,7 +154,7 @@ def _chosen(
     return {short[only]: spec}
 
 
-def _formats_of(spec: Exhibit, formats: str | None) -> list[str]:
+def _formats_of(spec: TableSpec | FigureSpec, formats: str | None) -> list[str]:
     """Return the formats in which a table or figure is to be written."""
     every, usual = FORMATS["figure" if isinstance(spec, FigureSpec) else "table"]
     return [one for one in _listed(formats) if one in every] if formats else list(usual)

@@ -67,7 +67,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) 
         count = part["anchor"].nunique()
         grids.append((count, min(count, 5 if count in (5, 9, 10) else 4)))
     heights = [0.7 + 1.35 * -(-count // across) for count, across in grids]
-    below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values()))
+    below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values(), canvas.get_figwidth()))
     found = blocks(canvas, unique(data["setting"]), heights, below)
     for block, part, (count, across) in zip(found, settings, grids, strict=True):
         low, high = part["mean_margin"].min(), part["mean_margin"].max()

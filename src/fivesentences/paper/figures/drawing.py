@@ -138,6 +138,7 @@ def read_style(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("there is no such style file", where=path, cure="give one of matplotlib's, FILE.mplstyle")
     try:
-        return dict(rc_params_from_file(path, fail_on_error=True, use_default_template=False))
+        settings: Any = rc_params_from_file(path, fail_on_error=True, use_default_template=False)
     except ValueError as error:  # includes what is not UTF-8
         raise InputError(f"not a style file of matplotlib's: {error}", where=path, cure="correct it") from None
+    return dict(settings)

@@ -31,12 +31,8 @@ from fivesentences.study.study import Study
 
 COLUMNS = ["setting", "contrast", "metric", "seed", "value", "low", "high"]
 MEAN = "mean"  # stands for the seed of the mean over seeds
-LINE, SIZE, CHARACTERS, LETTERS = (
-    0.13,
-    7.8,
-    36,
-    17,
-)  # inches of a line of text, its points, characters of a label, and in an inch
+LINE, SIZE, CHARACTERS = 0.13, 7.8, 36  # inches of a line of text, its points, and characters of a label
+LETTERS = 17  # in an inch
 BELOW = 0.6  # lines from a mean to its seeds
 BESIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False, "va": "center"}
 Groups = Mapping[str, Sequence[tuple[str, Measured]]]
@@ -69,7 +65,7 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
         *notes_on_missing(study, scale, context.rows(spec)),
         *spec.notes,
     ]
-    zero = f"0: {baselines.pop()}" if len(baselines) == 1 else "0: no difference"
+    zero = f"0 = {baselines.pop()}" if len(baselines) == 1 else "0 = no difference"
     return Drawing(data, notes, lambda canvas: _draw(canvas, spec, groups, zero))
 
 

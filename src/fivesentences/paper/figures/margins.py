@@ -93,11 +93,7 @@ def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Mar
         _draw_margins(left, block, looks, limits, sorted({study.losses[loss].margin for loss in block.margins}))
         _draw_shares(right, block, study)
     legend(canvas, samples, ncols=1)
-    parts = {
-        "variance from positives": {"facecolor": POSITIVES},
-        "variance from negatives": {"facecolor": OTHERS_COLOUR},
-    }
-    legend(canvas, parts, loc="lower right", ncols=1)
+    legend(canvas, PARTS, loc="lower right", ncols=1)
 
 
 def _range(numbers: Numbers) -> tuple[float, float]:

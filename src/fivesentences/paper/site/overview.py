@@ -11,7 +11,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
-from fivesentences.paper.site.pictures import Picture, addresses_in
+from fivesentences.paper.site.pictures import Picture, addresses_in, drawn_as
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
@@ -80,7 +80,7 @@ def write_overview(
 def _opening(folder: Path, figure: str) -> Picture:
     study, _, name = figure.partition("/")
     more = [("Its tables, and other forms of it", f"{study}/index.html#{name}")]
-    return Picture(folder / f"{figure}.png", *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
+    return Picture(drawn_as(folder / figure), *read_texts(folder / f"{figure}.json"), more, f"{study}-{name}")
 
 
 def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import Stored, counts_of
-from fivesentences.paper.site.pictures import Picture, addresses_in
+from fivesentences.paper.site.pictures import Picture, addresses_in, drawn_as
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
 from fivesentences.paper.tables.writing import read_texts
@@ -21,7 +21,7 @@ ON_PUBLISHED = (
     "only where both were measured in the same way: dataset, judge, features, gallery and semantic metric."
 )
 TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "by itself": "html"}
-FIGURE_FILES = {"data of this figure (CSV)": "csv", "PDF": "pdf", "PNG": "png", "texts (JSON)": "json"}
+FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "PDF": "pdf", "PNG": "png", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
 
@@ -68,7 +68,11 @@ def write_study_page(
     known = {note.text for note in shared}
     own = {one: [note for note in some if note not in known] for one, some in notes.items()}
     links = {
-        one: [(label, f"{one}.{form}") for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()]
+        one: [
+            (label, f"{one}.{form}")
+            for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()
+            if one in tables or (here / f"{one}.{form}").exists()
+        ]
         for one in notes
     }
     of_paper = [claim for claim in claims if claim["paper"] == name]
@@ -85,7 +89,7 @@ def write_study_page(
         shared_further=shared[SHOWN:],
         tables=[{"table": table, "notes": own[one], "links": links[one]} for one, table in tables.items()],
         figures=[
-            Picture(here / f"{one}.png", title, caption, own[one], links[one], one)
+            Picture(drawn_as(here / one), title, caption, own[one], links[one], one, figures[one].shows_photographs)
             for one, (title, caption, _) in texts.items()
         ],
         rows=site_rows,
