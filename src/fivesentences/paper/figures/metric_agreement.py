@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import kendalltau, spearmanr
 
+from fivesentences.config.metrics import shown_name
 from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
@@ -114,7 +115,7 @@ def _label(column: ColumnSpec, context: Context) -> str:
         details.append(f"m = {column.m}")
     elif column.has_formulas:
         details.append(f"own {column.ground_truth}")
-    return ", ".join([column.metric, *details, *([column.direction] if column.direction else [])])
+    return ", ".join([shown_name(column.metric), *details, *([column.direction] if column.direction else [])])
 
 
 def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFrame) -> list[str]:
