@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import matplotlib
+import matplotlib.style
 import numpy as np
 import pandas as pd
 import pypdf
@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.style import WIDTH
+from fivesentences.paper.figures.style import STYLE, WIDTH
 from fivesentences.paper.tables.writing import read_texts
 from fivesentences.study.exhibits import AnyFigure, AnyTable
 
@@ -141,10 +141,12 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
     assert misplaced(canvas) == [] and canvas.get_figwidth() == WIDTH
     texts = [text for text in canvas.findobj(Text) if text.get_visible() and text.get_text().strip()]
     assert min(text.get_fontsize() for text in texts) >= 6
-    for axes in canvas.axes:
-        for (colour, style), (other, another) in itertools.combinations(set(series_of(axes)), 2):
+    with matplotlib.style.context(STYLE):  # a colour is the name of a place in its cycle
+        series = [(axes.get_title(loc="left"), set(series_of(axes))) for axes in canvas.axes]
+    for title, found in series:
+        for (colour, style), (other, another) in itertools.combinations(found, 2):
             if colour != other and style == another and style[0] != "Rectangle":
-                assert told_apart(colour, other), (axes.get_title(loc="left"), colour, other, style)
+                assert told_apart(colour, other), (title, colour, other, style)
 
 
 @pytest.mark.slow

@@ -86,9 +86,8 @@ def draw_lines(
     names: Sequence[str],
     looks: Mapping[str, Mapping[str, Any]],
     apart: float = 0.0,
-    moved: bool = False,
 ) -> list[tuple[str, str, float, float]]:
-    """Draw a line per label with its intervals: bars beside each other, or bands.
+    """Draw a line per label with its intervals: bars through the points, beside those of other lines, or bands.
 
     Args:
         panel: Axes, whose scale and limits across are final if there are bars.
@@ -97,7 +96,6 @@ def draw_lines(
         names: Columns of the value and of the ends of its interval, NaN where it is unknown.
         looks: How each line looks, by its label.
         apart: Inches between the bars of two lines; 0 draws bands.
-        moved: Whether the points stand on their bars; lines that rise steeply would then seem to be apart.
 
     Returns:
         Label, colour, and x and y of the last point of each line.
@@ -111,7 +109,7 @@ def draw_lines(
         at, value, low, high = line[[x, *names]].to_numpy(dtype=float).T
         beside = scale.inverted().transform(scale.transform(at) + step * (index - middle))
         style: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.3, "zorder": 3}
-        panel.plot(beside if moved else at, value, **style | dict(look))
+        panel.plot(beside, value, **style | dict(look))
         known = np.isfinite(low)
         if apart:
             panel.vlines(beside[known], low[known], high[known], color=look["color"], linewidth=0.8, zorder=2)
