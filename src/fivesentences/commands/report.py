@@ -102,9 +102,11 @@ def report(
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.datasets.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
-            if only or (absent[0] in numbers and not made.exists()):
+            kept = made.exists() or made.with_suffix(".png").exists()
+            if only or (absent[0] in numbers and not kept and not ours):
                 raise InputError(f"{exhibit} is made of it", where=absent[0], cure=CURE)
-            said.append(f"kept as fetched, since {absent[0]} is not here: {exhibit}")
+            what = "left out" if ours else "kept as fetched"
+            said.append(f"{what}, since {absent[0]} is not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         folder = Path(plan.report.folder_of_published(exhibit))
