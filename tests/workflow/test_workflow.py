@@ -87,7 +87,7 @@ def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp
     ]
     paper = tmp_path / "results/paper/micro"
     notes = read_json(paper / "five_sentences/table3.json")["notes"]
-    assert any("the role of MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
+    assert any("no data for MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
     notes = read_json(paper / "sched_sam/table2.json")["notes"]
     assert any("mine/nus_wide is not here" in note for note in notes), notes
     page = (paper / "index.html").read_text()

@@ -212,7 +212,7 @@ def _draw_maps(
         panel.grid(False)
         panel.set_yticks(range(len(labels)), labels)
         panel.set_xticks(range(len(labels)), labels, rotation=90)
-        panel.tick_params(length=0, pad=2, labelsize=min(6.5, 68 * cell))
+        panel.tick_params(length=0, pad=2, labelsize=min(6.5, 62 * cell))
         panel.spines[:].set_visible(False)
         for (row, column), value in np.ndenumerate(matrix):
             if np.isfinite(value) and cell >= 0.15:
