@@ -124,9 +124,9 @@ def test_sides_with_different_seeds_are_compared_by_those_that_both_have(made):
 
 def test_lines_of_a_figure_may_be_named_by_what_they_ask(made):
     asked = CONTRAST | {"a": "all", "question": "Are all negatives better?"}
-    made_up = made(asked, CONTRAST | {"a": "knn3"}, figure=(("labels", "questions"),))
+    made_up = made(asked, CONTRAST | {"a": "knn3"})
     drawing = made_up.drawing("toy/f")
-    other = "kNN margin, k = 3 − hardest negative"  # it asks nothing
+    other = "kNN margin, k = 3"  # it asks nothing, and all are compared with the hardest negative
     assert drawing.data["contrast"].unique().tolist() == ["Are all negatives better?", other]
     named = {text.get_text().replace("\n", " ") for text in drawn(drawing.draw).axes[0].get_yticklabels()}
     assert named == {"Are all negatives better?", other}

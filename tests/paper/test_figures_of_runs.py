@@ -248,7 +248,7 @@ def test_retrievals_are_those_that_were_compared(everything, tmp_path):
     drawing, found = everything.drawing(RETRIEVALS), read_json(everything.numbers(RETRIEVALS)[0])
     items = [item for query in found["chosen"] for answer in query["answers"] for item in answer["items"]]
     assert drawing.data["phi"].tolist() == [item["phi"] for item in items] and items
-    assert drawing.data["model"].unique().tolist() == ["all negatives", "+ SAM τ = 10, random, paper"]
+    assert drawing.data["model"].unique().tolist() == ["all negatives", "+ SAM τ = 10, random negatives"]
     write_json(tmp_path / "f.json", found | {"models": ["another/run", found["models"][1]]})
     with pytest.raises(InputError, match=r"another/run.*five_sentences: figure1"):
         make(everything.plan.figures[RETRIEVALS], everything.contexts[RETRIEVALS], [tmp_path / "f.json"])

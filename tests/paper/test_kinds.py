@@ -7,21 +7,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-import matplotlib
+import matplotlib.style
 import numpy as np
 import pandas as pd
 import pypdf
 import pytest
 from matplotlib import colors
 from matplotlib.text import Text
-from PIL import Image
 
 from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.style import WIDTH
+from fivesentences.paper.figures.style import STYLE, WIDTH
 from fivesentences.paper.tables.writing import read_texts
 from fivesentences.study.exhibits import AnyFigure, AnyTable
 
@@ -55,7 +56,7 @@ FIGURES = {
     "start_and_share": "sched_sam/start_and_share",
     "subspace": "sched_sam/subspace",
 }
-FORMS = {"tables": [".csv", ".html", ".json", ".md", ".tex"], "figures": [".csv", ".json", ".pdf", ".png"]}
+FORMS = {"tables": [".csv", ".html", ".json", ".md", ".tex"], "figures": [".csv", ".json", ".pdf", ".svg"]}
 every_figure = pytest.mark.parametrize("exhibit", FIGURES.values(), ids=FIGURES)
 
 
@@ -96,8 +97,7 @@ def test_a_figure_is_written_with_its_data_and_texts_and_its_fonts_are_inside(ev
     pd.testing.assert_frame_equal(data, drawing.data, check_dtype=False)
     assert read_texts(tmp_path / "f.json") == (spec.title, spec.caption, drawing.notes)
     assert set(spec.notes) <= set(drawing.notes)
-    with Image.open(tmp_path / "f.png") as image:
-        assert image.width == 200 * WIDTH and len(image.getcolors(maxcolors=1 << 20)) > 50
+    assert size_of(tmp_path / "f.svg")[0] == pytest.approx(72 * WIDTH)
     reader = pypdf.PdfReader(tmp_path / "f.pdf")
     assert "/CreationDate" not in (reader.metadata or {})
     fonts = [font.get_object() for page in reader.pages for font in page["/Resources"]["/Font"].values()]
@@ -105,6 +105,12 @@ def test_a_figure_is_written_with_its_data_and_texts_and_its_fonts_are_inside(ev
         inner = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
         assert "/FontFile2" in inner["/FontDescriptor"].get_object(), font["/BaseFont"]  # TrueType
     assert fonts
+
+
+def size_of(svg: Path) -> tuple[float, float]:
+    """Width and height in points."""
+    root = ElementTree.parse(svg).getroot()
+    return float(root.attrib["width"].removesuffix("pt")), float(root.attrib["height"].removesuffix("pt"))
 
 
 def over_white(colour: Any) -> str:
@@ -135,10 +141,12 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
     assert misplaced(canvas) == [] and canvas.get_figwidth() == WIDTH
     texts = [text for text in canvas.findobj(Text) if text.get_visible() and text.get_text().strip()]
     assert min(text.get_fontsize() for text in texts) >= 6
-    for axes in canvas.axes:
-        for (colour, style), (other, another) in itertools.combinations(set(series_of(axes)), 2):
+    with matplotlib.style.context(STYLE):  # a colour is the name of a place in its cycle
+        series = [(axes.get_title(loc="left"), set(series_of(axes))) for axes in canvas.axes]
+    for title, found in series:
+        for (colour, style), (other, another) in itertools.combinations(found, 2):
             if colour != other and style == another and style[0] != "Rectangle":
-                assert told_apart(colour, other), (axes.get_title(loc="left"), colour, other, style)
+                assert told_apart(colour, other), (title, colour, other, style)
 
 
 @pytest.mark.slow
@@ -167,8 +175,7 @@ def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, 
             text = (tmp_path / f"stem.{suffix}").read_text(encoding="utf-8")
             assert "None of its rows is made at the scale tiny." in text
     else:
-        with Image.open(tmp_path / "stem.png") as image:
-            assert image.height == 200  # a sentence
+        assert size_of(tmp_path / "stem.svg")[1] == pytest.approx(72)  # a sentence
 
 
 def test_a_study_is_read_without_what_draws_writes_and_trains():

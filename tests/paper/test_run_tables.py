@@ -259,7 +259,7 @@ def test_published_rows_stand_in_place_of_rows_whose_data_are_not_here_and_the_n
 def test_a_role_without_data_is_noted_with_what_brings_them(build, make_scale):
     absent = {"part": "dataset", "name": "mine", "roles": ["coco"], "how": ["Fetch it."]}
     table = build("five_sentences/table2", make_scale(absent_data=[absent]))
-    assert notes_of(table, "No dataset plays the role of MS-COCO").endswith("All of mine is left out: Fetch it.")
+    assert notes_of(table, "has no data for MS-COCO").endswith("All of mine is left out: Fetch it.")
 
 
 def test_an_ensemble_is_a_row_and_the_notes_say_of_what(build, make_scale):

@@ -50,7 +50,7 @@ def _keep():
 
 atexit.register(_keep)
 """
-READ_BY_PEOPLE = {".csv", ".html", ".png", ".jpg", ".pdf", ".md", ".tex"}
+READ_BY_PEOPLE = {".csv", ".html", ".svg", ".png", ".jpg", ".pdf", ".md", ".tex"}
 OF_RUN = "results/training/"  # folders of runs, which no rule declares
 TARGETS = ("all", "latex")
 OUTCOMES = ("noticed", "other file named", "harmless", "silent", "traceback")

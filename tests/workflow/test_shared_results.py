@@ -122,7 +122,7 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
         for path in (reader / PAPER / "five_sentences").glob(f"{name}.*"):
             path.unlink()
     shown = said(reader, "fivesentences", "report", MICRO)
-    assert "table3.html" in shown and "figure3.png" in shown
+    assert "table3.html" in shown and "figure3.svg" in shown
     assert {path: path.read_bytes() for path in paper} == paper
     numbers, aside = reader / "results/evaluation/jobs", reader / "aside"
     numbers.rename(aside)  # as in results that a repository keeps: the tidy table has what runs are shown by
@@ -181,7 +181,7 @@ def test_a_reader_gets_results_over_ssh(shared, ssh, tmp_path):
     # Captions alone: without what was trained, and with features as far as pictures show them.
     said(reader, "dvc", "pull", "results/corpus")
     assert not (reader / "results/training").exists() and not (reader / "results/features").exists()
-    assert "figure3.png" in said(reader, "fivesentences", "report", MICRO)
+    assert "figure3.svg" in said(reader, "fivesentences", "report", MICRO)
 
 
 def test_what_is_not_as_it_was_pushed_is_named(shared, tmp_path):

@@ -87,7 +87,7 @@ def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp
     ]
     paper = tmp_path / "results/paper/micro"
     notes = read_json(paper / "five_sentences/table3.json")["notes"]
-    assert any("the role of MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
+    assert any("no data for MS-COCO" in note and "captions.csv is not here" in note for note in notes), notes
     notes = read_json(paper / "sched_sam/table2.json")["notes"]
     assert any("mine/nus_wide is not here" in note for note in notes), notes
     page = (paper / "index.html").read_text()
@@ -100,7 +100,7 @@ def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: 
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
     assert set(full[full.row.eq("ours")].model) == {"vsepp"} and full.published_row.notna().any()
     paired = pd.read_csv(paper / "contrasts" / "paired.csv").query("statistic == 'difference'")
-    assert paired.value.notna().all() and (paper / "five_sentences/figure3.png").read_bytes().startswith(b"\x89PNG")
+    assert paired.value.notna().all() and (paper / "five_sentences/figure3.svg").read_bytes().startswith(b"<?xml")
     tidy = pd.read_parquet(results / "evaluation" / "micro.parquet")
     assert not tidy.duplicated(["run", *(name for name in VALUE_COLUMNS if name != "value")]).any()
     rsum = tidy.query("metric == 'Rsum' and inference == 'naive'").set_index("run").value
@@ -151,7 +151,7 @@ def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name
     folder = tmp_path / "copy"
     said(tmp_path, "cp", "-a", micro, folder)
     assert jobs(said(folder, "snakemake", "-n", "--configfile", MICRO)) == {}
-    figure, named = folder / "results/paper/micro/five_sentences/figure3.png", ("figure3", "-R", "plot_figure")
+    figure, named = folder / "results/paper/micro/five_sentences/figure3.svg", ("figure3", "-R", "plot_figure")
     before, written = figure.read_bytes(), figure.stat().st_mtime_ns
     assert jobs(said(folder, "snakemake", *named, "-n", "--configfile", MICRO)) == {"plot_figure": 1, "figure3": 1}
     said(folder, "snakemake", *named, "--cores", 1, "--configfile", MICRO)

@@ -24,7 +24,7 @@ STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
 OF_CATEGORIES = {"train_subspaces": "training", "evaluate_subspaces": "evaluation", "contrast_subspaces": "evaluation"}
 OF_CATEGORIES |= {"project_subspace": "evaluation", "divide_documents": "corpus", "keep_documents": "corpus"}
 OF_FILES = {"site": "paper"}  # rule files that are part of a stage
-COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".png", ".jpg"}
+COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".svg", ".png", ".jpg"}
 
 
 class Failure(SystemExit):

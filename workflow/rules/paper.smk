@@ -41,7 +41,7 @@ rule plot_figure:
         texts="results/paper/{scale}/{figure}.json",
         data="results/paper/{scale}/{figure}.csv",
         pdf="results/paper/{scale}/{figure}.pdf",
-        png=reported("results/paper/{scale}/{figure}.png", "Figures"),
+        svg=reported("results/paper/{scale}/{figure}.svg", "Figures"),
     log:
         "logs/paper/{scale}/{figure}.log",
     benchmark:

@@ -81,7 +81,7 @@ rule make_study_page:
     input:
         tables=lambda wildcards: expand("results/paper/{{scale}}/{table}.json", table=of_study(PLAN.tables, wildcards)),
         figures=lambda wildcards: expand(
-            "results/paper/{{scale}}/{figure}.png", figure=of_study(PLAN.figures, wildcards)
+            "results/paper/{{scale}}/{figure}.svg", figure=of_study(PLAN.figures, wildcards)
         ),
         claims="results/paper/{scale}/claims/claims.json",
         study=lambda wildcards: given(PLAN.study_file(wildcards.study)),
@@ -111,7 +111,7 @@ rule make_page:
             "results/paper/{{scale}}/{study}/index.html", study=PLAN.report.shown_at(wildcards.scale)
         ),
         tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
-        figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
+        figures=expand("results/paper/{{scale}}/{figure}.svg", figure=PLAN.figures),
         claims="results/paper/{scale}/claims/claims.json",
         examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.features.pictured_datasets),
         features=expand("results/paper/{{scale}}/features/{one[0]}/{one[1]}.json", one=PLAN.features.pictured_features),

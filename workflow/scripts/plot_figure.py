@@ -1,4 +1,4 @@
-"""One figure of a paper, as PNG and PDF, with its numbers and its texts."""
+"""One figure of a paper, as SVG and PDF, with its numbers and its texts."""
 
 from pathlib import Path
 
@@ -18,4 +18,4 @@ with log_to(snakemake.log[0]):
     folder = Path(snakemake.params.folder)
     context = Context(study, read_study(Path(snakemake.input.study)), scale, folder, photographs)
     numbers = [Path(path) for path in snakemake.input.numbers]
-    write_exhibit(context.study.exhibit(name), context, numbers, Path(snakemake.output.png).with_suffix(""))
+    write_exhibit(context.study.exhibit(name), context, numbers, Path(snakemake.output.svg).with_suffix(""))

@@ -300,7 +300,7 @@ def show(
             title, drawing = "Regions", boxes_drawing(source, rows, there, count or 10, classes, attributes)
         else:
             title, drawing = "Nearest images", neighbours_drawing(source, rows, there, count or 6)
-    write_drawing(out.with_suffix(""), title, f"Features of {path.name}.", drawing)
+    write_drawing(out.with_suffix(""), title, f"Features of {path.name}.", drawing, ("png", "pdf", "csv", "json"))
     print(f"{out}: {what} of {counted(len(rows), 'image')} of {path} (numbers in {out.with_suffix('.csv').name})")
 
 
@@ -368,7 +368,9 @@ def compare(
             shown = [(one.read(rows[name][0]), other.read(rows[name][1])) for name in chosen]
             drawing = compared_drawing(found, shown, Photographs(*photographs) if photographs else None, count)
             title = f"{ours.name} beside {theirs.name}"
-            write_drawing(picture.with_suffix(""), title, "Regions of both, one to one.", drawing)
+            write_drawing(
+                picture.with_suffix(""), title, "Regions of both, one to one.", drawing, ("png", "pdf", "csv", "json")
+            )
     wrong = found.shortfalls()
     verdict = f"Not as released: {'; '.join(wrong)}." if wrong else "As released."
     notes = [] if check and wrong else [verdict]  # which ends the command

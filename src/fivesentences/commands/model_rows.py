@@ -23,7 +23,7 @@ from fivesentences.commands.score_sheets import (
     units,
 )
 from fivesentences.commands.sheets import Marked, Sheet
-from fivesentences.config.metrics import Choice, choices_of, metric_of, parse_metric
+from fivesentences.config.metrics import Choice, choices_of, metric_of, parse_metric, shown_name
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.metrics import Evaluation
@@ -194,7 +194,7 @@ def _group(key: Key, spelled: bool) -> str:
 
 
 def _heading(key: Key) -> str:
-    return f"NCS@{key[0].partition('@')[2]}" if metric_of(key[0]).name == "N@k" else str(key[0])
+    return shown_name(str(key[0]))
 
 
 def _digits(key: Key) -> int:

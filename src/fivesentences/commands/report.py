@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,27 @@ import typer
 from fivesentences.commands.arguments import Quiet
 from fivesentences.corpus import Photographs
 from fivesentences.documents import read_yaml
-from fivesentences.errors import InputError, InputErrors, need
+from fivesentences.errors import InputError, InputErrors, did_you_mean, need
 from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.plan.report import short_names
+from fivesentences.study.exhibits import FigureSpec, TableSpec
+
+# Of figures and tables: all formats, and those that are written by default.
+FORMATS = {
+    "figure": (("svg", "pdf", "png", "eps", "csv", "json"), ("svg", "pdf")),
+    "table": (("csv", "md", "tex", "html", "json"), ("csv", "tex")),
+}
 
 
 def report(
     scale: Annotated[Path, typer.Argument(metavar="SCALE.yaml")] = Path("config/demo.yaml"),
     *,
     check: bool = False,
+    only: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    formats: Annotated[str | None, typer.Option("--format", metavar="LIST")] = None,
+    width: Annotated[float | None, typer.Option(metavar="INCHES", min=2, max=30)] = None,
+    style: Annotated[Path | None, typer.Option(metavar="FILE.mplstyle")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the tables, figures and pages of a scale again, from results that were kept or fetched.
@@ -28,9 +42,19 @@ def report(
     --check compares the SHA-256 of numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
+    --only, --format, --width, --style and --out are for a paper or slides of your own: with any of
+    them the files of results/ stay as they are, and NAME.pdf, NAME.svg, ... are written to the
+    current folder or to the one of --out.
+
     Args:
         scale: A scale.
         check: Write nothing; fail if files or settings are not those of the manifest.
+        only: A table or figure, as STUDY/NAME or NAME; default: all.
+        formats: Files to write, separated by commas. Of figures: svg, pdf, png, eps, csv, json (default svg,pdf). Of
+            tables: csv, md, tex, html, json (default csv,tex).
+        width: Width of figures; texts and marks keep their size. A column of a paper has about 3.4. Default: 7.4.
+        style: A style file of matplotlib's for figures, on top of the package's: fonts, sizes, axes.prop_cycle, ...
+        out: Folder for the files; it is made if it is missing.
         quiet: Say nothing about what was written.
 
     Examples:
@@ -38,6 +62,10 @@ def report(
         fivesentences report config/demo.yaml --check
 
         fivesentences report config/demo.yaml
+
+        fivesentences report config/flickr8k_choice.yaml --only choice_forest --width 3.4 --format pdf
+
+        fivesentences report config/flickr8k_choice.yaml --only choices --format tex --out paper
     """
     for package in ("jinja2", "matplotlib"):
         need(package, "workflow", "report")
@@ -49,6 +77,15 @@ def report(
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
     tidy = plan.places.tidy(name)
+    chosen: dict[str, TableSpec | FigureSpec] = {
+        exhibit: plan.tables.get(exhibit) or plan.figures[exhibit] for exhibit in (*plan.tables, *plan.figures)
+    }
+    look = {key: value for key, value in (("width", width), ("style", style)) if value is not None}
+    ours = bool(only or formats or look or out)  # for somebody's own paper, not the kept files
+    if ours:
+        if check:
+            raise InputError("--check writes nothing; leave out --only, --format, --width, --style and --out")
+        chosen = _chosen(chosen, only, formats, look)
     said = []
     if check:
         if found := differences_from(read_manifest(plan.places.manifest(name)), plan):
@@ -57,24 +94,75 @@ def report(
         if absent := [path for path in plan.report.large_or_worded_values(name) if not path.exists()]:
             what = f"{len(absent)} files of captions, or of values per image, query or pair, such as {absent[0]},"
             said.append(f"{what} are not here: what needs them stays as it was fetched.")
-    for exhibit in (*plan.tables, *plan.figures) if not check else ():
+    for exhibit, spec in chosen.items() if not check else ():
         numbers, made = plan.report.numbers_of(name, exhibit), plan.report.exhibit_files[exhibit]
-        spec, study = plan.tables.get(exhibit) or plan.figures[exhibit], exhibit.partition("/")[0]
+        study = exhibit.partition("/")[0]
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.datasets.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
-            if absent[0] in numbers and not made.exists():
+            kept = made.exists() or made.with_suffix(".png").exists()
+            if only or (absent[0] in numbers and not kept and not ours):
                 raise InputError(f"{exhibit} is made of it", where=absent[0], cure=CURE)
-            said.append(f"kept as fetched, since {absent[0]} is not here: {exhibit}")
+            what = "left out" if ours else "kept as fetched"
+            said.append(f"{what}, since {absent[0]} is not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         folder = Path(plan.report.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
-        write_exhibit(spec, context, numbers, made.with_suffix(""))
-        print(made)
-    for page in remake_pages(plan) if not check else ():
+        if not ours:
+            write_exhibit(spec, context, numbers, made.with_suffix(""))
+            print(made)
+            continue
+        stem = (out or Path()) / (spec.name if only else exhibit)
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        written = _formats_of(spec, formats)
+        write_exhibit(spec, context, numbers, stem, written, **look if isinstance(spec, FigureSpec) else {})
+        for suffix in written:
+            print(stem.with_name(f"{stem.name}.{suffix}"))
+    for page in remake_pages(plan) if not (check or ours) else ():
         print(page)
     for sentence in said:
         print(sentence)
+
+
+def _chosen(
+    exhibits: Mapping[str, TableSpec | FigureSpec], only: str | None, formats: str | None, look: Mapping[str, object]
+) -> dict[str, TableSpec | FigureSpec]:
+    """Return the tables and figures that options choose, by ``study/name``."""
+    known = {one for of_kind, _ in FORMATS.values() for one in of_kind}
+    for one in _listed(formats):
+        if one not in known:
+            what = f"'{one}' is no format of figures or tables ({', '.join(sorted(known))})"
+            raise InputError(what, where="--format", cure=did_you_mean(one, known))
+    if only is None:
+        return {
+            name: spec
+            for name, spec in exhibits.items()
+            if _formats_of(spec, formats) and (isinstance(spec, FigureSpec) or formats or not look)
+        }
+    short = short_names(exhibits) | {name: name for name in exhibits}
+    if only not in short:
+        several = [name for name in exhibits if name.endswith(f"/{only}")]
+        cure = f"say which: {', '.join(several)}" if several else did_you_mean(only, short)
+        what = "is the name of several" if several else "is no table or figure of this configuration"
+        raise InputError(f"'{only}' {what}", where="--only", cure=cure)
+    spec = exhibits[short[only]]
+    if not isinstance(spec, FigureSpec) and look:
+        raise InputError(f"{only} is a table, which has no width or style", where="--only", cure="name a figure")
+    if not _formats_of(spec, formats):
+        kind = "figure" if isinstance(spec, FigureSpec) else "table"
+        what = f"{only} is a {kind}, and {formats} is no format of one"
+        raise InputError(what, where="--format", cure=f"choose of {', '.join(FORMATS[kind][0])}")
+    return {short[only]: spec}
+
+
+def _formats_of(spec: TableSpec | FigureSpec, formats: str | None) -> list[str]:
+    """Return the formats in which a table or figure is to be written."""
+    every, usual = FORMATS["figure" if isinstance(spec, FigureSpec) else "table"]
+    return [one for one in _listed(formats) if one in every] if formats else list(usual)
+
+
+def _listed(formats: str | None) -> list[str]:
+    return [one.strip().lstrip(".").lower() for one in (formats or "").split(",") if one.strip()]

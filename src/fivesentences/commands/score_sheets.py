@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fivesentences.commands.sheets import Marked, Sheet, number
-from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric
+from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric, shown_name
 from fivesentences.errors import counted
 from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
@@ -41,7 +41,7 @@ def notes_of(result: Evaluation) -> list[str]:
     semantic = {v["formula"] for v in result.values if metric_of(v["metric"]).name in ("N@k", "SR@k")}
     if semantic:
         formulas = [FORMULAS[name] for name in sorted(semantic, reverse=True)]
-        below.append(f"N and SR: {' and '.join(formulas)}; {GROUND_TRUTH}")
+        below.append(f"NCS and SR: {' and '.join(formulas)}; {GROUND_TRUTH}")
     return below
 
 
@@ -108,7 +108,8 @@ def units(metrics: Collection[str]) -> str:
     order = list(METRICS)
     names = sorted(metrics, key=lambda name: (order.index(metric_of(name).name), name))
     by_unit = {words: [name for name in names if metric_of(name).unit == unit] for unit, words in UNITS.items()}
-    parts = [f"{', '.join(of)}: {words}" for words, of in by_unit.items() if of and words != UNITS["percent"]]
+    shown = {words: ", ".join(map(shown_name, of)) for words, of in by_unit.items() if words != UNITS["percent"]}
+    parts = [f"{of}: {words}" for words, of in shown.items() if of]
     return f"In percent, except {'; '.join(parts)}." if parts else "In percent."
 
 
@@ -123,7 +124,7 @@ def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[st
     words = [value["formula"]] if value["formula"] and with_formula and metric != "ASP" else []
     words += [value[key] for key in ("style", "weighting", "discount") if value[key] not in ("", "recall", "hard")]
     words += [f"ties by {value['formula']}"] if metric == "ASP" else []
-    return metric, value["phi"], value["ground_truth"], str(value["m"] or ""), ", ".join(words)
+    return shown_name(metric), value["phi"], value["ground_truth"], str(value["m"] or ""), ", ".join(words)
 
 
 # --- several models -----------------------------------------------------------------------------------------

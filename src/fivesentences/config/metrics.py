@@ -116,7 +116,7 @@ METRICS: dict[str, Metric] = {
             name="N@k", measures="NCS: phi of the first k items over the largest possible phi",
             source=f"{_FIVE}, eq. 5", sum="Nsum",
         ),
-        _ncs(name="Nsum", measures="sum of N@k over cut-offs and directions", source=_FIVE),
+        _ncs(name="Nsum", measures="sum of NCS@k over cut-offs and directions", source=_FIVE),
         Metric(
             name="nDCG@k", measures="phi of the first k items, earlier ones counting more, over the largest possible",
             source="Järvelin and Kekäläinen 2002", family="nDCG by φ", unit="fraction", decimals=4, needs="phi",
@@ -306,6 +306,11 @@ def _plain(name: str) -> str:
     return f"n{plain.removeprefix('ncs')}" if plain.startswith("ncs") else plain
 
 
+def shown_name(metric: str) -> str:
+    """Return what people read: ``NCS@1`` of ``N@1``, which files and settings call it."""
+    return f"NCS{metric[1:]}" if metric.startswith("N@") else metric
+
+
 def pattern_of(metrics: Iterable[Metric]) -> str:
     """Return a regular expression that matches the names of these metrics at every cut-off, and nothing else."""
     names = [re.escape(metric.name).replace("\\ ", " ").replace("@k", f"@{_CUTOFF.pattern}") for metric in metrics]
@@ -321,5 +326,5 @@ def metric_rows() -> list[list[str]]:
 def metrics_table() -> str:
     """Return all metrics as a Markdown table."""
     rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
-    rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
+    rows += [[f"`{shown_name(name)}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

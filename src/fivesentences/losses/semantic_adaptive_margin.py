@@ -186,18 +186,19 @@ class SemanticAdaptiveMargin(Loss):
         return "" if self.margins == "fixed" else "SAM"
 
     def words(self, phis: Mapping[str, str]) -> list[str]:
-        """``τ = 10, random, paper``; ``random, fixed margin``; a weight that is not the variant's usual one."""
-        negatives = self.negatives.replace("_", ", ")
+        """``τ = 10, random negatives``; ``random negatives, fixed margin``; what differs from the variant's usual."""
+        chosen, _, by_phi = self.negatives.partition("_")
+        negatives = f"{chosen} negatives" + (f" {by_phi} in φ" if by_phi else "")
         if self.margins == "fixed":
             settings = [negatives, "fixed margin", *unless(MARGIN, self.margin, "margin {}")]
             settings += [] if self.variant == "paper" else [self.variant]
         else:
-            settings = [f"τ = {self.temperature:g}", negatives, self.variant]
+            settings = [f"τ = {self.temperature:g}", negatives, *([] if self.variant == "paper" else [self.variant])]
             if self.scaling != "raw":
                 settings += [f"φ {self.scaling}", *unless(MARGIN, self.margin, "mean margin {}")]
             settings += [] if self.references == "kept" else ["own caption left out"]
             settings += [] if self.phi == "cider" else [f"by {phis.get(self.phi, self.phi)}"]
-            settings += {"shuffled": ["φ shuffled"], "averaged": ["margins averaged"]}.get(self.margins, [])
+            settings += {"shuffled": ["φ shuffled"], "averaged": ["one margin for all"]}.get(self.margins, [])
         settings += unless(USUAL_WEIGHT[self.variant], self.weight, "weight {}")
         settings += [] if self.max_margin is None else [f"margins to {self.max_margin:g}"]
         return settings + [f"{key} {value}" for key, value in self.switched.items()]

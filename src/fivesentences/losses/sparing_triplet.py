@@ -31,7 +31,6 @@ class SparingTriplet(Loss):
     again: they are in each of the similarities that a model wants ranked.
     """
 
-    title = "sparing"
     suffix = "+sparing"
 
     threshold: float
@@ -43,6 +42,10 @@ class SparingTriplet(Loss):
     margin: Margin = MARGIN
     """How much more similar a matched pair must be than a negative one, in units of the similarity."""
     _drawn: tuple[Tensor, Tensor] | None = None  # the phi before, and how it was shuffled
+
+    def label(self, phis: Mapping[str, str], alone: bool = False) -> str:
+        """Return what is masked, with what differs: a triplet loss by itself needs no other name."""
+        return ", ".join(self.words(phis))
 
     @property
     def phi_read(self) -> str:
@@ -56,11 +59,10 @@ class SparingTriplet(Loss):
         return [f"sparing={self.threshold:g}", f"phi={phi}", f"margin={self.margin:g}"]
 
     def words(self, phis: Mapping[str, str]) -> list[str]:
-        """``MiniLM over 0.4``."""
-        shuffled = [] if self.spared == "by_phi" else ["φ shuffled"]
+        """``mask pairs with MiniLM over 0.4``, ``mask at random as many as with MiniLM over 0.4``."""
+        which = "pairs with" if self.spared == "by_phi" else "at random as many as with"
         return [
-            f"{phis.get(self.phi, self.phi)} over {self.threshold:g}",
-            *shuffled,
+            f"mask {which} {phis.get(self.phi, self.phi)} over {self.threshold:g}",
             *unless(MARGIN, self.margin, "margin {}"),
         ]
 

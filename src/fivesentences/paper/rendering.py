@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.tables.writing import write_table
+from fivesentences.paper.tables.writing import TABLE_FORMATS, write_table
 from fivesentences.storage import together
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 
@@ -72,22 +72,32 @@ def make(spec: TableSpec | FigureSpec, context: Context, numbers: Sequence[Path]
     return maker_of(spec)(spec, context, collect(numbers, context.scale.scale))
 
 
-def write_exhibit(spec: Exhibit, context: Context, numbers: Sequence[Path], stem: Path) -> None:
+def write_exhibit(
+    spec: Exhibit,
+    context: Context,
+    numbers: Sequence[Path],
+    stem: Path,
+    formats: Sequence[str] | None = None,
+    **look: Any,
+) -> None:
     """Make a table or figure and write its files.
 
     Args:
         spec: The table or figure.
         context: Where it stands.
         numbers: The files that ``spec.reads`` names.
-        stem: Path without suffix: .csv, .md, .tex, .html and .json of a table, .png, .pdf, .csv and .json of a figure.
+        stem: Path without suffix.
+        formats: Which files to write; None: all of a table, and .svg, .pdf, .csv and .json of a figure.
+        look: ``width`` and ``style`` of a figure, see ``write_drawing``.
 
     Raises:
         InputError: If a number, a published row or a photograph is missing.
     """
     with together():
         if isinstance(spec, TableSpec):
-            write_table(make(spec, context, numbers), stem)
+            write_table(make(spec, context, numbers), stem, formats or TABLE_FORMATS)
         elif isinstance(spec, FigureSpec):
-            from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
+            from fivesentences.paper.figures.drawing import FIGURE_FORMATS, write_drawing  # needs matplotlib
 
-            write_drawing(stem, spec.title, spec.caption, make(spec, context, numbers))
+            drawing = make(spec, context, numbers)
+            write_drawing(stem, spec.title, spec.caption, drawing, formats or FIGURE_FORMATS, **look)

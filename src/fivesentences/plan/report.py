@@ -213,7 +213,7 @@ class Report:
         """Return the file of each table and figure that stands for all of its files, by ``study/name``."""
         places, scale = self.plan.places, self.plan.scale.scale
         tables = {table: places.exhibit(scale, table, "html") for table in self.plan.tables}
-        return tables | {figure: places.exhibit(scale, figure, "png") for figure in self.plan.figures}
+        return tables | {figure: places.exhibit(scale, figure, "svg") for figure in self.plan.figures}
 
     def pages_of(self, scale: str) -> list[Path]:
         """Return the pages of the site of the scale, or of its complete form, and its manifest."""

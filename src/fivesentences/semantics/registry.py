@@ -247,3 +247,22 @@ def check_whole(phi_name: str) -> None:
             f"{phi_name} takes over a millisecond per pair, so there is no whole matrix of it",
             cure=Cure(python=f"score chosen pairs with {pairs}", shell="choose another metric"),
         )
+
+
+# What tables and figures call each.
+IN_WORDS = {
+    "cider": "CIDEr",
+    "spice": "SPICE",
+    **{f"spice_{part}": f"SPICE, {part}s" for part in ("object", "attribute", "relation", "colour", "count", "size")},
+    **{f"bleu{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)},
+    "rouge_l": "ROUGE-L",
+    "tfidf": "tf-idf cosine",
+    "bleu_daa": "BLEU of DAA",
+    "rouge_daa": "ROUGE of DAA",
+    "embedding": "MiniLM",
+    "embedding:minilm": "MiniLM",
+    "embedding:wordllama": "WordLlama",
+    "meteor": "METEOR",
+    "binary": "binary",
+    "truth": "truth",
+}

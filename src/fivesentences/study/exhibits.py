@@ -839,8 +839,6 @@ class ForestFigure(FigureSpec):
     """A panel each."""
     phi: EvaluationPhi | None = None
     """Of Nsum and ASP; null: the scale's evaluation_phi."""
-    labels: Literal["sides", "questions"] = "sides"
-    """Of a line: both sides, or what the contrast asks."""
 
 
 class MarginsFigure(FigureSpec):

@@ -16,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.semantics.registry import IN_WORDS
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
 from fivesentences.study.phis import check_phi
@@ -63,7 +64,7 @@ class Study(Strict):
         if name in self.labels:
             return self.labels[name]
         if name in self.losses:
-            return self.losses[name].label(self.labels)
+            return self.losses[name].label(IN_WORDS | self.labels)
         if name in self.methods:
             return self.methods[name].label()
         model = self.models.get(name) or MODELS.get(name)

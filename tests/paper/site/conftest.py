@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from fivesentences.corpus import Corpus
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
@@ -34,9 +33,9 @@ def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[d
     return found | {"format": FORMAT}, phis
 
 
-def write_stub(stem: Path, title: str, caption: str, drawing: Drawing) -> None:
+def write_stub(stem: Path, title: str, caption: str, drawing: Drawing, formats: object) -> None:
     """The files of a figure with an empty picture, in no time."""
-    Image.new("RGB", (20, 10), "white").save(f"{stem}.png")
+    Path(f"{stem}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>')
     Path(f"{stem}.pdf").touch()
     drawing.data.to_csv(f"{stem}.csv", index=False)
     write_json(Path(f"{stem}.json"), {"title": title, "caption": caption, "notes": list(drawing.notes)})

@@ -89,7 +89,7 @@ def test_the_page_of_a_study_shows_its_tables_figures_and_notes_in_its_order_and
         for note in read_texts(folder / name / f"{one.name}.json")[2]:
             assert len(re.findall(rf"<li>{re.escape(note)}\s*(?:<|$)", html.unescape(text))) == 1, note
     sources = re.findall(r'src="([^"]*)', text)
-    assert sources == [f"{figure.name}.png" for figure in figures if figure in shown]
+    assert sources == [f"{figure.name}.svg" for figure in figures if figure in shown]
     assert not re.search(r"@import|url\(|<link|<script [^>]*src", text)
 
 

@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextPath
 from scipy.optimize import isotonic_regression
 
-from fivesentences.paper.figures.style import SMALL, WIDTH
+from fivesentences.paper.figures.style import NARROW, SMALL
 
 WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: between rings, from a mark to its text
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
@@ -28,13 +28,15 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
     Args:
         canvas: The figure, whose size is set, or a block, which keeps its size.
         count: Number of panels.
-        across: Panels beside each other.
+        across: Panels beside each other; a narrow figure has one.
         height: Inches of a row of a figure.
         how: Further arguments of ``Figure.subplots``.
     """
+    if isinstance(canvas, Figure):
+        across = across if canvas.get_figwidth() >= NARROW else 1
     rows = -(-count // across)
     if isinstance(canvas, Figure):
-        canvas.set_size_inches(WIDTH, rows * height)
+        canvas.set_figheight(rows * height)
         canvas.set_layout_engine("constrained")
     found = canvas.subplots(rows, across, squeeze=False, **how).ravel().tolist()
     for spare in found[count:]:
@@ -46,7 +48,7 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
 
 def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], legend: float = 0.0) -> list[Any]:
     """Divide a figure into blocks below each other, each with a title; all sizes in inches."""
-    canvas.set_size_inches(WIDTH, sum(heights) + legend)
+    canvas.set_figheight(sum(heights) + legend)
     canvas.set_layout_engine("constrained")
     found = canvas.subfigures(len(titles), 1, squeeze=False, height_ratios=heights)[:, 0].tolist()
     for block, title in zip(found, titles, strict=True):
@@ -54,22 +56,26 @@ def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], lege
     return list(found)
 
 
-def columns_of(names: Iterable[str], width: float = WIDTH) -> int:
+def columns_of(names: Iterable[str], width: float) -> int:
     """Return the number of columns of a legend that fit into a width in inches."""
     return max(1, int(width / (0.75 + 0.065 * max(map(len, names)))))
 
 
-def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any] | Patch], **how: Any) -> None:
+def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any]], **how: Any) -> None:
     """Explain lines and areas below a figure, in columns that are read downwards.
 
     Args:
         canvas: The figure, or axes.
-        samples: For each text how its line looks, or an area.
+        samples: For each text how its line looks, or its area, which has a face colour.
         how: Further arguments of ``legend``.
     """
-    handles = [look if isinstance(look, Patch) else Line2D([], [], **look) for look in samples.values()]
+    handles = [Patch(**look) if "facecolor" in look else Line2D([], [], **look) for look in samples.values()]
+    width = canvas.get_figure(root=True).get_figwidth()
     style: dict[str, Any] = {"handlelength": 2.4, "borderpad": 0.2}
-    style |= {"loc": "outside lower left", "ncols": min(len(samples), columns_of(samples))}
+    style |= {
+        "loc": "outside lower left",
+        "ncols": min(len(samples), columns_of(samples, width)),
+    }
     canvas.legend(handles, list(samples), **style | how)
 
 
@@ -80,9 +86,8 @@ def draw_lines(
     names: Sequence[str],
     looks: Mapping[str, Mapping[str, Any]],
     apart: float = 0.0,
-    moved: bool = False,
 ) -> list[tuple[str, str, float, float]]:
-    """Draw a line per label with its intervals: bars beside each other, or bands.
+    """Draw a line per label with its intervals: bars through the points, beside those of other lines, or bands.
 
     Args:
         panel: Axes, whose scale and limits across are final if there are bars.
@@ -91,7 +96,6 @@ def draw_lines(
         names: Columns of the value and of the ends of its interval, NaN where it is unknown.
         looks: How each line looks, by its label.
         apart: Inches between the bars of two lines; 0 draws bands.
-        moved: Whether the points stand on their bars; lines that rise steeply would then seem to be apart.
 
     Returns:
         Label, colour, and x and y of the last point of each line.
@@ -105,7 +109,7 @@ def draw_lines(
         at, value, low, high = line[[x, *names]].to_numpy(dtype=float).T
         beside = scale.inverted().transform(scale.transform(at) + step * (index - middle))
         style: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.3, "zorder": 3}
-        panel.plot(beside if moved else at, value, **style | dict(look))
+        panel.plot(beside, value, **style | dict(look))
         known = np.isfinite(low)
         if apart:
             panel.vlines(beside[known], low[known], high[known], color=look["color"], linewidth=0.8, zorder=2)

@@ -17,7 +17,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, columns_of, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
-from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, WIDTH, looks_of_categories
+from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_recorded
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
@@ -67,7 +67,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) 
         count = part["anchor"].nunique()
         grids.append((count, min(count, 5 if count in (5, 9, 10) else 4)))
     heights = [0.7 + 1.35 * -(-count // across) for count, across in grids]
-    below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values()))
+    below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values(), canvas.get_figwidth()))
     found = blocks(canvas, unique(data["setting"]), heights, below)
     for block, part, (count, across) in zip(found, settings, grids, strict=True):
         low, high = part["mean_margin"].min(), part["mean_margin"].max()
@@ -177,11 +177,12 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     categories = sorted({*margins["anchor"], *margins["negative"]})
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
     label = 0.055 * max(map(len, names.values())) + 0.1
+    width = canvas.get_figwidth()
     left = max(label + side + 0.6, 2.5)
-    below = 0.17 * -(-len(names) // columns_of(names.values(), WIDTH - left))
-    canvas.set_size_inches(WIDTH, max(0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * (WIDTH - left) + below))
+    below = 0.17 * -(-len(names) // columns_of(names.values(), width - left))
+    canvas.set_figheight(max(0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * (width - left) + below))
     canvas.set_layout_engine("constrained")
-    maps, projection = canvas.subfigures(1, 2, squeeze=False, width_ratios=[left, WIDTH - left])[0]
+    maps, projection = canvas.subfigures(1, 2, squeeze=False, width_ratios=[left, width - left])[0]
     maps.suptitle("Mean margin between categories", x=0.01, ha="left", fontsize=9, weight="bold")
     projection.suptitle("The final subspace (t-SNE)", x=0.01, ha="left", fontsize=9, weight="bold")
     _draw_maps(panels(maps, len(epochs), 1, sharex=True), margins, categories, names, side / len(categories))
@@ -189,7 +190,7 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     _draw_points(panel, points, {name: look["color"] for name, look in looks.items()})
     dot = {"marker": "o", "linestyle": "", "markersize": 5}
     legend(projection, {names[name]: dot | {"color": look["color"]} for name, look in looks.items()},
-           ncols=columns_of(names.values(), WIDTH - left))  # fmt: skip
+           ncols=columns_of(names.values(), width - left))  # fmt: skip
     canvas.draw_without_rendering()
     texts = points[points["modality"] == "text"]
     centres = (texts if len(texts) else points).groupby("category")[["x", "y"]].median()
@@ -211,7 +212,7 @@ def _draw_maps(
         panel.grid(False)
         panel.set_yticks(range(len(labels)), labels)
         panel.set_xticks(range(len(labels)), labels, rotation=90)
-        panel.tick_params(length=0, pad=2, labelsize=min(6.5, 68 * cell))
+        panel.tick_params(length=0, pad=2, labelsize=min(6.5, 62 * cell))
         panel.spines[:].set_visible(False)
         for (row, column), value in np.ndenumerate(matrix):
             if np.isfinite(value) and cell >= 0.15:

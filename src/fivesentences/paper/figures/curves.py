@@ -142,7 +142,7 @@ def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) 
             panel.set(xlim=(places[0] - beside, places[-1] + beside))
         else:
             panel.set(xscale="log", xlim=(places[0] / 1.25, places[-1] * 1.25))
-        ends = draw_lines(panel, block, spec.over, names, looks, DODGE, names == DIFFERENCES)
+        ends = draw_lines(panel, block, spec.over, names, looks, DODGE)
         panel.set_xticks(places, _ticks(spec, block, places))
         panel.xaxis.set_minor_locator(NullLocator())
         title = ", ".join([*(study.label_of(block[name].iloc[0]) for name in telling), block["metric"].iloc[0]])
@@ -185,8 +185,14 @@ def semantic_recall_figure(spec: SemanticRecallFigure, context: Context, frame: 
     how_to_read = (
         f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, released formula, the query's own items removed."
     )
-    notes = notes_of_runs(spec, context, results, [how_to_read])
+    notes = notes_of_runs(spec, context, results, [how_to_read, *_on_looks(data)])
     return Drawing(data, notes, lambda canvas: draw_semantic_recall(canvas, data, study))
+
+
+def _on_looks(data: pd.DataFrame) -> list[str]:
+    """Say what colours and dashes tell apart, see ``looks_of_models``; nothing if each line has its own colour."""
+    several = data["model"].nunique() > 1 and data.groupby("model")["label"].nunique().max() > 1
+    return ["A colour is a model; its dashed lines are its other losses."] if several else []
 
 
 def _semantic_tidy(

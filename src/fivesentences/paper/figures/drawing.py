@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib.style
 import pandas as pd
+from matplotlib import rc_params_from_file
 from matplotlib.figure import Figure
-from PIL import Image
 
+from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.style import STYLE, WIDTH
 from fivesentences.paper.numbers.results import Results
@@ -21,6 +22,15 @@ from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.paper.text.subspace_notes import notes_on_left_out
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.exhibits import ColumnSpec, FigureSpec
+
+FIGURE_FORMATS = ("svg", "pdf", "csv", "json")
+# Of each format: what makes two equal drawings differ.
+UNDATED: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "eps": {"Creator": None},
+    "png": {"Software": None},
+}
 
 
 @dataclass(frozen=True)
@@ -75,34 +85,60 @@ def notes_of_subspaces(spec: FigureSpec, context: Context, how_to_read: Sequence
     return [*how_to_read, *left_out, *spec.notes]
 
 
-def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> None:
-    """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (its data) and .json (title, caption and notes).
+def write_drawing(
+    stem: Path,
+    title: str,
+    caption: str,
+    drawing: Drawing,
+    formats: Sequence[str] = FIGURE_FORMATS,
+    width: float = WIDTH,
+    style: Path | None = None,
+) -> None:
+    """Write ``stem`` with the suffixes of the formats.
 
     Equal drawings give equal bytes: no date and no version is stored.
+
+    Args:
+        stem: Path without suffix.
+        title: Its title.
+        caption: Its caption.
+        drawing: What is drawn.
+        formats: Formats of matplotlib, csv (its data), json (title, caption and notes).
+        width: Inches; texts and marks keep their size.
+        style: A style file of matplotlib's, on top of the package's.
+
+    Raises:
+        InputError: If the style file is not one of matplotlib's.
     """
-    undated = {"CreationDate": None, "Creator": None, "Producer": None}
     # Labels and names are shown as they are: of a dollar sign matplotlib would make a formula, or fail at one.
-    with matplotlib.style.context(["default", STYLE, {"text.parse_math": False}]):
-        canvas = Figure(figsize=(WIDTH, 1.0))
+    own = {} if style is None else read_style(style)
+    with matplotlib.style.context(["default", STYLE, own, {"text.parse_math": False}]):
+        canvas = Figure(figsize=(width, 1.0))
         if drawing.data.empty:
             canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
         else:
             drawing.draw(canvas)
-        with replacing(stem.with_name(f"{stem.name}.png")) as temporary:
-            _write_png(canvas, temporary)
-        with replacing(stem.with_name(f"{stem.name}.pdf")) as temporary:
-            canvas.savefig(temporary, format="pdf", metadata=undated)
-    with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
-        drawing.data.to_csv(temporary, index=False, lineterminator="\n")
-    texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
-    write_json(stem.with_name(f"{stem.name}.json"), texts)
+        for form in (one for one in formats if one not in ("csv", "json")):
+            with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
+                canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
+    if "csv" in formats:
+        with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
+            drawing.data.to_csv(temporary, index=False, lineterminator="\n")
+    if "json" in formats:
+        texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
+        write_json(stem.with_name(f"{stem.name}.json"), texts)
 
 
-def _write_png(canvas: Figure, path: Path) -> None:
-    """Write a third of the bytes that matplotlib would: git keeps some of these files."""
-    drawn = io.BytesIO()
-    canvas.savefig(drawn, dpi=200)
-    picture = Image.open(drawn).convert("RGB")
-    if picture.getcolors(16384):  # Lines and letters; wide scales of colour and photographs have more, and show steps.
-        picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    picture.save(path, "PNG", dpi=(200, 200), optimize=True)
+def read_style(path: Path) -> dict[str, Any]:
+    """Read a style file of matplotlib's; of a line that is no setting, matplotlib warns.
+
+    Raises:
+        InputError: If it is missing, or the value of a setting is not one that matplotlib takes.
+    """
+    if not path.is_file():
+        raise InputError("there is no such style file", where=path, cure="give one of matplotlib's, FILE.mplstyle")
+    try:
+        settings: Any = rc_params_from_file(path, fail_on_error=True, use_default_template=False)
+    except ValueError as error:  # includes what is not UTF-8
+        raise InputError(f"not a style file of matplotlib's: {error}", where=path, cure="correct it") from None
+    return dict(settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.style import COLOURS, SOFT
+from fivesentences.paper.figures.style import COLOURS, NARROW, SOFT
 from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
@@ -20,16 +20,19 @@ from fivesentences.paper.text.contrast_notes import (
     groups_of,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
+    sides_in_words,
 )  # fmt: skip
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import MINUS, number, signed, unique, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.study.exhibits import ForestFigure
-from fivesentences.study.expand import contrasts_of
+from fivesentences.study.expand import Contrast, contrasts_of
+from fivesentences.study.study import Study
 
 COLUMNS = ["setting", "contrast", "metric", "seed", "value", "low", "high"]
 MEAN = "mean"  # stands for the seed of the mean over seeds
-LINE, SIZE, CHARACTERS = 0.13, 7.2, 34  # inches of a line of text, its points, and characters of a label
+LINE, SIZE, CHARACTERS = 0.13, 7.8, 36  # inches of a line of text, its points, and characters of a label
+LETTERS = 17  # in an inch
 BELOW = 0.6  # lines from a mean to its seeds
 BESIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False, "va": "center"}
 Groups = Mapping[str, Sequence[tuple[str, Measured]]]
@@ -40,9 +43,9 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     study, scale = context.study, context.scale
     contrasts = contrasts_of(spec.contrasts, study, scale)
     found = measured_contrasts(contrasts, numbers, context.where(spec))
-    asks = spec.labels == "questions"
+    baselines = {sides_in_words(one.contrast, study)[1] for one in found.of}
     groups = {
-        title: [((asks and one.contrast.question) or contrast_in_words(one.contrast, study), one) for one in measured]
+        title: [(_line_of(one.contrast, baselines, study), one) for one in measured]
         for title, measured in groups_of(found.of, study).items()
     }
     lines: list[tuple[Any, ...]] = []
@@ -62,7 +65,14 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
         *notes_on_missing(study, scale, context.rows(spec)),
         *spec.notes,
     ]
-    return Drawing(data, notes, lambda canvas: _draw(canvas, spec, groups))
+    zero = f"0 = {baselines.pop()}" if len(baselines) == 1 else "0 = no difference"
+    return Drawing(data, notes, lambda canvas: _draw(canvas, spec, groups, zero))
+
+
+def _line_of(contrast: Contrast, baselines: Collection[str], study: Study) -> str:
+    """Name a contrast: what it asks, or its first side if all have the same second one, or both sides."""
+    alone = sides_in_words(contrast, study)[0] if len(baselines) == 1 else ""
+    return contrast.question or alone or contrast_in_words(contrast, study)
 
 
 def _how_to_read(measured: Sequence[Measured]) -> list[str]:
@@ -74,7 +84,7 @@ def _how_to_read(measured: Sequence[Measured]) -> list[str]:
     return notes
 
 
-def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
+def _draw(canvas: Figure, spec: ForestFigure, groups: Groups, zero: str) -> None:
     """Labels at the left, and for each metric a panel with its numbers in words beside it."""
     # Places are in lines of text from the top.
     labels, middles, titles, spans, down = [], [], [], [], 0.0
@@ -92,15 +102,17 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
     for panel, metric in zip(found, spec.measures, strict=True):
         lines = [(middle, one.metrics[metric]) for middle, one in zip(middles, measured, strict=True)]
         _draw_panel(panel, lines, spans)
-        panel.set_title(METRICS[metric], fontsize=8, weight="bold")
-    first = found[0]
-    first.set_yticks(middles, labels, fontsize=SIZE)
-    first.set_ylim(down, 0)
-    for middle, title in titles:
-        across: dict[str, Any] = {"xycoords": ("figure fraction", "data"), "in_layout": False, "annotation_clip": False}
-        first.annotate(title, (0.005, middle), weight="bold", fontsize=SIZE, va="center", **across)
-    if spec.labels == "sides":
-        canvas.text(0.005, 0.99, f"A {MINUS} B", weight="bold", fontsize=8, va="top", in_layout=False)
+        panel.set_title(f"Difference in {METRICS[metric]}", fontsize=8.5, weight="bold")
+        panel.set_xlabel(zero, loc="left")
+    found[0].set_yticks(middles, labels, fontsize=SIZE)
+    found[0].set_ylim(down, 0)
+    width = int(canvas.get_figwidth() * LETTERS)
+    across: dict[str, Any] = {"xycoords": ("figure fraction", "data"), "in_layout": False, "annotation_clip": False}
+    # Panels beside each other share their titles.
+    for panel in found if canvas.get_figwidth() < NARROW else found[:1]:
+        for middle, title in titles:
+            words = wrapped(title, width, 2)
+            panel.annotate(words, (0.005, middle), weight="bold", fontsize=SIZE, va="center", **across)
 
 
 def _label(label: str) -> str:
@@ -122,8 +134,8 @@ def _draw_panel(panel: Any, lines: Sequence[tuple[float, Difference]], spans: Se
             panel.plot(found.mean, middle, **dot | {"markeredgewidth": 1}, markersize=4.2, markerfacecolor="white")
         else:
             words += f" [{number(found.low, 1)}, {number(found.high, 1)}]"
-            for value in found.differences:
-                panel.plot(value, middle + BELOW, **dot, alpha=0.35, markersize=2.6, zorder=2)
+            below, seed = [middle + BELOW] * len(found.differences), {"linestyle": "", "alpha": 0.35, "markersize": 2.6}
+            panel.plot(found.differences, below, **dot | seed, zorder=2)
             panel.plot([found.low, found.high], [middle, middle], color=COLOURS[0], linewidth=1.3, zorder=3)
             panel.plot(found.mean, middle, **dot, markersize=4.6, zorder=4)
         panel.annotate(words, (1.04, middle), fontsize=SIZE - 0.4, **BESIDE)

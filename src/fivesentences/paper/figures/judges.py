@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import StrMethodFormatter
 
 from fivesentences.config.scales import LABELS, Scale
@@ -55,10 +54,10 @@ QUANTILES = {"low": 0.05, "first_quartile": 0.25, "median": 0.5, "third_quartile
 COLUMNS = ["judge", "dataset", "phi", "references", "score", "pairs", "count", "mean", *QUANTILES]
 OWN = "own"
 # Of each kind of pair: its colour, how far its boxes are moved to the side, and where its counts stand below the axis.
-LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 15.5), OWN: (OWN_COLOUR, 0.2, 22.5)}
+LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 16.5), OWN: (OWN_COLOUR, 0.2, 25.0)}
 LEGEND = {
-    "captions of other images": Patch(facecolor=f"{OTHERS_COLOUR}59", edgecolor=OTHERS_COLOUR),
-    "captions of the image itself": Patch(**HATCHED),
+    "captions of other images": {"facecolor": (OTHERS_COLOUR, 0.35), "edgecolor": OTHERS_COLOUR},
+    "captions of the image itself": HATCHED,
 }
 
 STEPS = 120  # of a line, evenly on the logarithmic axis
@@ -151,7 +150,7 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
         places = part["score"].map(labels.index).to_numpy()
         many = (part["count"] >= FEW).to_numpy()
         named = dict(zip(QUANTILES, ("whislo", "q1", "med", "q3", "whishi"), strict=True))
-        face = HATCHED if kind == OWN else HATCHED | {"hatch": None, "facecolor": f"{colour}59", "edgecolor": colour}
+        face = HATCHED if kind == OWN else HATCHED | {"hatch": None, "facecolor": (colour, 0.35), "edgecolor": colour}
         panel.bxp(
             part[many][list(QUANTILES)].rename(columns=named).to_dict("records"),
             positions=places[many] + shift,

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from fivesentences.evaluation.margins import CAP
 from fivesentences.paper.context import Context
@@ -22,7 +21,11 @@ from fivesentences.study.exhibits import MarginsFigure
 from fivesentences.study.study import Study
 
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
-POSITIVES = f"{OWN_COLOUR}a0"  # lighter, so that grey print tells it from the negatives
+POSITIVES = (OWN_COLOUR, 0.63)  # lighter, so that grey print tells it from the negatives
+PARTS: dict[str, dict[str, Any]] = {
+    "variance from positives": {"facecolor": POSITIVES},
+    "variance from negatives": {"facecolor": OTHERS_COLOUR},
+}
 LOOKS = [
     {"color": COLOURS[colour], "linestyle": dashes, "linewidth": 1.0}
     for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True)
@@ -90,8 +93,7 @@ def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Mar
         _draw_margins(left, block, looks, limits, sorted({study.losses[loss].margin for loss in block.margins}))
         _draw_shares(right, block, study)
     legend(canvas, samples, ncols=1)
-    parts = {"variance from positives": Patch(color=POSITIVES), "variance from negatives": Patch(color=OTHERS_COLOUR)}
-    legend(canvas, parts, loc="lower right", ncols=1)
+    legend(canvas, PARTS, loc="lower right", ncols=1)
 
 
 def _range(numbers: Numbers) -> tuple[float, float]:

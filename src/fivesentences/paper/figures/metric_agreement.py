@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import kendalltau, spearmanr
 
+from fivesentences.config.metrics import shown_name
 from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
@@ -114,7 +115,7 @@ def _label(column: ColumnSpec, context: Context) -> str:
         details.append(f"m = {column.m}")
     elif column.has_formulas:
         details.append(f"own {column.ground_truth}")
-    return ", ".join([column.metric, *details, *([column.direction] if column.direction else [])])
+    return ", ".join([shown_name(column.metric), *details, *([column.direction] if column.direction else [])])
 
 
 def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFrame) -> list[str]:
@@ -195,7 +196,7 @@ def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
     for (row, column), value in np.ndenumerate(values):
         text = "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
         how: dict[str, Any] = {"color": "white" if abs(value) > 0.6 else "black", "ha": "center", "va": "center"}
-        panel.text(column, row, text, fontsize=7, style="italic" if row == column else "normal", **how)
+        panel.text(column, row, text, fontsize=7, weight="bold" if row == column else "normal", **how)
     for place in range(len(labels)):
         boxed(panel, (place - 0.42, place - 0.42), 0.84, 0.84, edgecolor="white", linewidth=1.0)
     numbers = [str(place + 1) for place in range(len(labels))]

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fivesentences.errors import InputError
@@ -20,7 +19,7 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
-from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT, WIDTH
+from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.text.metric_notes import note_on_left_out
 from fivesentences.paper.text.names import phi_in_words, unique, wrapped
 from fivesentences.study.exhibits import BestCaptionsFigure, PhiFigure, PhiHistogramFigure
@@ -31,8 +30,8 @@ COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 HISTOGRAM = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
 LEFT_OUT: dict[str, Any] = {"color": OWN_COLOUR, "linewidth": 1.0, "linestyle": (0, (2, 1))}
 LEGEND: dict[str, Any] = {
-    "captions with other images": Patch(facecolor=f"{OTHERS_COLOUR}59", edgecolor=OTHERS_COLOUR),
-    "captions with their own image, the caption kept among its references": Patch(**HATCHED),
+    "captions with other images": {"facecolor": (OTHERS_COLOUR, 0.35), "edgecolor": OTHERS_COLOUR},
+    "captions with their own image, the caption kept among its references": HATCHED,
     "captions with their own image, the caption left out of its references": LEFT_OUT,
 }
 HOW_TO_READ = [
@@ -194,14 +193,15 @@ def _median_own(image: dict[str, Any], phi: str) -> float | None:
 
 def _draw_best(canvas: Figure, context: Context, found: PhiStatistics) -> None:
     """Draw one line per image: the photograph, its own captions, and a column for each phi."""
-    column = (WIDTH - PHOTOGRAPH - (len(found.phis) + 1) * GAP) / (len(found.phis) + 1)
+    width = canvas.get_figwidth()
+    column = (width - PHOTOGRAPH - (len(found.phis) + 1) * GAP) / (len(found.phis) + 1)
     rows, heights = [], []
     for dataset, image in ((one["dataset"], image) for one in found.datasets for image in one["chosen"]):
         cells = _cells(image, found.phis, int(column * CHARACTERS))
         lines = (CAPTION_LINE * sum(text.count("\n") + 1.5 for _, text, *_ in cell) for cell in cells)
         rows.append((dataset, image["filename"], cells))
         heights.append(max(PHOTOGRAPH * 0.8, *lines) + PAD)
-    canvas.set_size_inches(WIDTH, HEADING + sum(heights))
+    canvas.set_figheight(HEADING + sum(heights))
     lefts = [PHOTOGRAPH + GAP + index * (column + GAP) for index in range(len(found.phis) + 1)]
     for left, heading in zip(lefts, ["its own captions", *map(phi_in_words, found.phis)], strict=True):
         text_at(canvas, left, 0.2, heading, fontsize=8.5, weight="bold")

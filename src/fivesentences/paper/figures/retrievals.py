@@ -24,7 +24,7 @@ from fivesentences.paper.figures.pictures import (
     rule_at,
     text_at,
 )
-from fivesentences.paper.figures.style import OWN_COLOUR, SMALL, SOFT, WIDTH
+from fivesentences.paper.figures.style import OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
@@ -41,7 +41,6 @@ OUTCOMES = {
 }
 LONGEST_SIDE = 420  # pixels of a photograph on the page
 QUERY, GAP, HEADING, PAD, TITLE, VALUE = 1.35, 0.16, 0.38, 0.2, 0.2, 0.3  # inches
-COLUMN = (WIDTH - QUERY - 2 * GAP) / 2
 QUERY_LINE = CAPTION_LINE * 1.15
 
 
@@ -96,9 +95,10 @@ def _how_to_read(found: Mapping[str, Any], study: Study) -> list[str]:
 
 def _draw(canvas: Figure, found: Mapping[str, Any], photographs: Photographs | None) -> None:
     """Draw one block per query: the query at the left, and for each model a column with what it retrieves."""
-    lefts = [QUERY + GAP, QUERY + 2 * GAP + COLUMN]
-    heights = [_height(query) for query in found["chosen"]]
-    canvas.set_size_inches(WIDTH, HEADING + sum(heights))
+    column = (canvas.get_figwidth() - QUERY - 2 * GAP) / 2
+    lefts = [QUERY + GAP, QUERY + 2 * GAP + column]
+    heights = [_height(query, column) for query in found["chosen"]]
+    canvas.set_figheight(HEADING + sum(heights))
     for left, heading in zip((0, *lefts), ("query", *found["models"]), strict=True):
         text_at(canvas, left, 0.08, heading, fontsize=8.5, weight="bold")
     top = HEADING
@@ -116,19 +116,19 @@ def _draw(canvas: Figure, found: Mapping[str, Any], photographs: Photographs | N
         for left, answer in zip(lefts, query["answers"], strict=True):
             text_at(canvas, left, down, f"NCS {answer['ncs']:.1f}", fontsize=SMALL, weight="bold")
             if query["direction"] == "i2t":
-                _draw_captions(canvas, left, down + 0.24, answer["items"])
+                _draw_captions(canvas, left, down + 0.24, column, answer["items"])
             else:
-                _draw_photographs(canvas, left, down + 0.18, answer["items"], photographs)
+                _draw_photographs(canvas, left, down + 0.18, column, answer["items"], photographs)
         top += height
 
 
-def _height(query: Mapping[str, Any]) -> float:
-    """Inches of a query's block."""
+def _height(query: Mapping[str, Any], column: float) -> float:
+    """Inches of a query's block, whose answers stand in columns."""
     answers = [answer["items"] for answer in query["answers"]]
     if query["direction"] == "t2i":
-        photographs = 0.18 + COLUMN / len(answers[0]) * 0.78 + 0.16
+        photographs = 0.18 + column / len(answers[0]) * 0.78 + 0.16
         return TITLE + max(photographs, len(_query_lines(query)) * QUERY_LINE) + PAD
-    captions = [sum(CAPTION_LINE * (_caption(item).count("\n") + 1.45) for item in items) for items in answers]
+    captions = [sum(CAPTION_LINE * (_caption(item, column).count("\n") + 1.45) for item in items) for items in answers]
     return TITLE + max(QUERY * 0.8, 0.2 + max(captions)) + PAD
 
 
@@ -136,21 +136,26 @@ def _query_lines(query: Mapping[str, Any]) -> list[str]:
     return wrapped(query["captions"][0], int(QUERY * CHARACTERS), 9).split("\n")
 
 
-def _caption(item: Mapping[str, Any]) -> str:
-    return wrapped(item["caption"], int((COLUMN - VALUE) * CHARACTERS), 3)
+def _caption(item: Mapping[str, Any], column: float) -> str:
+    return wrapped(item["caption"], int((column - VALUE) * CHARACTERS), 3)
 
 
-def _draw_captions(canvas: Figure, left: float, down: float, items: Sequence[Mapping[str, Any]]) -> None:
+def _draw_captions(canvas: Figure, left: float, down: float, column: float, items: Sequence[Mapping[str, Any]]) -> None:
     for item in items:
         colour, sign = (OWN_COLOUR, "●") if item["own"] else ("black", "")
-        down = caption_at(canvas, left, down, f"{item['phi']:.2f}", _caption(item), colour, sign, colour)
+        down = caption_at(canvas, left, down, f"{item['phi']:.2f}", _caption(item, column), colour, sign, colour)
         down += CAPTION_LINE * 0.45
 
 
 def _draw_photographs(
-    canvas: Figure, left: float, top: float, items: Sequence[Mapping[str, Any]], photographs: Photographs | None
+    canvas: Figure,
+    left: float,
+    top: float,
+    column: float,
+    items: Sequence[Mapping[str, Any]],
+    photographs: Photographs | None,
 ) -> None:
-    each = COLUMN / len(items)
+    each = column / len(items)
     for place, item in enumerate(items):
         at = (left + place * each, top, each - 0.05, each * 0.78)
         panel = photograph_at(canvas, at, item["filename"], photographs, LONGEST_SIDE, anchor="N")

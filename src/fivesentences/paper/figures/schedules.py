@@ -261,7 +261,7 @@ def _draw_curves(panel: Any, data: pd.DataFrame, names: list[str]) -> list[tuple
                 panel.axhspan(low, high, color=colour, alpha=0.07, linewidth=0, zorder=0)
             ends.append((str(label), colour, panel.get_xlim()[1], value))
     labels = curves.drop_duplicates("label").sort_values("feature_share")["label"]
-    ends += draw_lines(panel, curves, "start", names, cycled(list(labels), CURVES), DODGE, moved=True)
+    ends += draw_lines(panel, curves, "start", names, cycled(list(labels), CURVES), DODGE)
     panel.set_xticks(starts, [f"{start:g}" for start in starts])
     panel.set_xlabel("start of the schedule, fₐ")
     return ends

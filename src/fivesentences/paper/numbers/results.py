@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.config.metrics import metric_of
+from fivesentences.config.metrics import metric_of, shown_name
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.errors import InputError
@@ -55,7 +55,7 @@ class Measure:
         formula = self.formula and f"{self.formula} {'ranks' if self.metric == 'ASP' else 'formula'}"
         own, m = self.ground_truth and f"own items {self.ground_truth}", f"m {self.m}" if self.m else ""
         style = self.style and f"style {self.style}"
-        return with_details(f"{self.metric} {self.direction}".strip(), formula, own, m, style, self.phi)
+        return with_details(f"{shown_name(self.metric)} {self.direction}".strip(), formula, own, m, style, self.phi)
 
 
 def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:

@@ -17,12 +17,13 @@ class Picture:
     """A picture with the text below it.
 
     Attributes:
-        path: A PNG or JPEG file below the folder of the page.
+        path: An SVG, PNG or JPEG file below the folder of the page.
         title: Its heading.
         caption: One sentence or two.
         notes: Further sentences for a reader.
         links: (label, address) of its other forms.
         name: Its anchor on a page; empty for none.
+        photographs: Whether it shows photographs, whose colours stay in dark mode.
     """
 
     path: Path
@@ -31,6 +32,13 @@ class Picture:
     notes: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     name: str = ""
+    photographs: bool = False
+
+
+def drawn_as(stem: Path) -> Path:
+    """Return the file of a figure: .svg, or .png of a kept figure whose numbers are not here to draw it again."""
+    svg, png = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("svg", "png"))
+    return png if png.exists() and not svg.exists() else svg
 
 
 def addresses_in(folder: Path) -> Callable[[Path], str]:

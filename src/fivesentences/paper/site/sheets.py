@@ -75,4 +75,4 @@ def write_features_sheet(corpus: Corpus, photographs: Photographs, features: Pat
         else:
             title, caption = f"What {features.stem} holds near each other", f"{of} beside its nearest others."
             drawing = neighbours_drawing(source, some, photographs, NEIGHBOURS, rows)
-    write_drawing(out.with_suffix(""), title, caption, drawing)
+    write_drawing(out.with_suffix(""), title, caption, drawing, ("png", "pdf", "csv", "json"))

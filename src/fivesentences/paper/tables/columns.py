@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config.metrics import Unit, metric_of
+from fivesentences.config.metrics import Unit, metric_of, shown_name
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Column
@@ -31,7 +31,7 @@ def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
 
 
 def column_label(measure: Measure, study: Study) -> str:
-    """Join all headings of a column, such as ``N@1 (CIDEr) i2t``."""
+    """Join all headings of a column, such as ``NCS@1 (CIDEr) i2t``."""
     heading = measure.metric if measure.metric == "ASP" else _heading(measure, study)
     if metric_of(measure.metric).is_hubness:
         heading = f"N₁ {heading}"
@@ -71,4 +71,4 @@ def _heading(measure: Measure, study: Study) -> str:
         return heading
     removed = "own removed" if measure.ground_truth == "removed" and not measure.m else ""
     relevant = f"m = {measure.m}" if measure.m else ""
-    return with_details(measure.metric, relevant, "any" if measure.style == "vse_recall" else "", removed)
+    return with_details(shown_name(measure.metric), relevant, "any" if measure.style == "vse_recall" else "", removed)

@@ -141,9 +141,8 @@ def _title(rows: Sequence[Row], study: Study) -> str:
     if (count := first.captions_per_image) is not None:
         among = "" if first.fraction == 1 else f" among {captions}"
         captions = f"{count} caption{'s' if count > 1 else ''} of each training image{among}"
-    played = "" if first.dataset == first.role else f" in the role of {study.label_of(first.role)}"
     features = "" if first.features is None else f", {study.label_of(first.features)}"
     training = training_in_words(first)
     read = first.folds if isinstance(first.folds, str) else f"mean of {first.folds}"
     galleries = [] if first.folds is None else [f"{read} folds of the test split"]
-    return ", ".join([f"{study.label_of(str(first.dataset))}{played}{features}", captions, *training, *galleries])
+    return ", ".join([f"{study.label_of(str(first.dataset))}{features}", captions, *training, *galleries])

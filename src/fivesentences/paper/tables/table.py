@@ -30,7 +30,7 @@ class Column:
 
     Attributes:
         headings: Uppermost first; the last one names the number. Neighbours share an upper heading that is the same.
-        label: All headings in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``.
+        label: All headings in one, for formats without spanning cells: ``NCS@1 (CIDEr) i2t``.
         keys: Its columns of the CSV.
         better: Direction of better values: lower for ranks; for some numbers neither.
         decimals: Digits shown after the point; None: as in the whole table.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Literal
@@ -20,18 +20,21 @@ from fivesentences.storage import replacing
 from fivesentences.study.exhibits import TableSpec
 from fivesentences.study.study import Study
 
+TABLE_FORMATS = ("csv", "md", "tex", "html", "json")
 PLUS_MINUS = "±"
 # Mean widths in points in LaTeX's footnotesize and tiny, and what is between columns and before an uncertainty.
 LETTER, SMALL_LETTER, GAP, HAIR = 4.2, 3.6, 7.0, 1.5
 
 
-def write_table(table: Table, stem: Path | str) -> None:
-    """Write ``stem`` with the suffixes .csv, .md, .tex, .html and .json."""
+def write_table(table: Table, stem: Path | str, formats: Sequence[str] = TABLE_FORMATS) -> None:
+    """Write ``stem`` with the suffixes of the formats."""
     stem = Path(stem)
     for suffix, text in (("csv", csv), ("md", markdown), ("tex", latex), ("html", table_page)):
-        with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
-            temporary.write_text(text(table), encoding="utf-8")
-    table.write(stem.with_name(f"{stem.name}.json"))
+        if suffix in formats:
+            with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
+                temporary.write_text(text(table), encoding="utf-8")
+    if "json" in formats:
+        table.write(stem.with_name(f"{stem.name}.json"))
 
 
 def csv(table: Table) -> str:

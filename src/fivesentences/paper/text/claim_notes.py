@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fivesentences.config.metrics import shown_name
 from fivesentences.losses import LossSpec
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest
@@ -56,4 +57,4 @@ def _sides_in_words(test: RunsTest | LevelTest, study: Study, losses: Sequence[L
 
 def _measure(column: ColumnSpec) -> str:
     details = [column.direction or "", f"m = {column.m}" if column.m else "", column.style.replace("_", " ")]
-    return " ".join([column.metric, *(one for one in details if one)])
+    return " ".join([shown_name(column.metric), *(one for one in details if one)])

@@ -43,10 +43,9 @@ def setting_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> str
         return ", ".join(filter(None, [place_of(a, study), same_epoch((a, b))]))
     assert isinstance(a, Row) and isinstance(b, Row)  # both sides are of one kind
     dataset = study.label_of(a.role if a.dataset is None else a.dataset)
-    played = "" if a.dataset in (None, a.role) else f" in the role of {study.label_of(a.role)}"
     parts = zip(_parts(a, study), _parts(b, study), strict=True)
     model, *others = (words if value == other else "" for (value, words, _), (other, _, _) in parts)
-    return ", ".join(filter(None, [model, f"{dataset}{played}", *others]))
+    return ", ".join(filter(None, [model, dataset, *others]))
 
 
 def sides_in_words(contrast: Contrast | SubspaceContrast, study: Study) -> tuple[str, str]:

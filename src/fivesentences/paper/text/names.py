@@ -7,28 +7,12 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from fivesentences.semantics.registry import SEMANTIC_METRICS
+from fivesentences.semantics.registry import IN_WORDS, SEMANTIC_METRICS
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
-METRICS = {
-    "cider": "CIDEr",
-    "spice": "SPICE",
-    **{f"spice_{part}": f"SPICE, {part}s" for part in ("object", "attribute", "relation", "colour", "count", "size")},
-    **{f"bleu{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)},
-    "rouge_l": "ROUGE-L",
-    "tfidf": "tf-idf cosine",
-    "bleu_daa": "BLEU of DAA",
-    "rouge_daa": "ROUGE of DAA",
-    "embedding": "MiniLM",
-    "embedding:minilm": "MiniLM",
-    "embedding:wordllama": "WordLlama",
-    "meteor": "METEOR",
-    "binary": "binary",
-    "truth": "truth",
-}
 INFERENCES = {
     "naive": "naive",
     "inverted_softmax": "inverted softmax",
@@ -61,7 +45,7 @@ DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 def metric_in_words(phi: str) -> str:
     """Return ``CIDEr`` for ``cider-ptb``; an unknown metric keeps its name."""
     metric = phi.split("-")[0]
-    return METRICS.get(metric, metric.removeprefix("embedding:"))
+    return IN_WORDS.get(metric, metric.removeprefix("embedding:"))
 
 
 def tokens_in_words(phi: str) -> str:

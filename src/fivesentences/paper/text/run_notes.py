@@ -38,7 +38,7 @@ def notes_on_data(
     notes = []
     for (role, dataset), of_role in grouped(made, lambda row: (row.role, row.dataset or "")).items():
         gallery, read = results.gallery(of_role[0].runs[0].name), _features_of(of_role, study)
-        plays = ":" if dataset == role else f" plays the role of {study.label_of(role)}, with"
+        plays = ":" if dataset == role else f", here instead of {study.label_of(role)}:"
         sizes = f"{gallery.images:,} test images and {gallery.captions:,} captions"
         notes.append(f"{study.label_of(dataset)}{plays} {sizes}{f'; features {read}' if read else ''}.")
     for model in unique(row.model for row in made if row.model in study.ensembles):
@@ -186,7 +186,7 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
     absent = f"Rows left out at the scale {scale.scale}, which does not have their features"
     lost = defaultdict(list, grouped(rows, lambda row: row.left_out))
     return [
-        *notes_on_roles(rows, "No dataset plays", scale, study),
+        *notes_on_roles(rows, scale, study),
         *_on_absent(study, scale, lost["absent"]),
         *note_naming(capitalised(saved), (loss_in_words(study, row.loss) for row in lost["loss"]), "; "),
         *note_naming(f"Inference methods {saved}", (INFERENCES[row.inference] for row in lost["inference"])),
@@ -196,12 +196,12 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
     ]
 
 
-def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: Scale, study: Study) -> list[str]:
-    """Name the roles that nobody plays, such as ``No dataset plays``, with the number of their rows and the reason."""
+def notes_on_roles(rows: Sequence[AnyRow], scale: Scale, study: Study) -> list[str]:
+    """Name the papers' datasets that the scale has no data for, with the number of their rows and the reason."""
     absent = grouped((row for row in rows if row.left_out == "role"), lambda row: row.role)
     because = {role: one for one in scale.absent_data for role in one.roles}
     return [
-        f"{nobody} the role of {study.label_of(role)} at the scale {scale.scale}: its {len(some)} "
+        f"The scale {scale.scale} has no data for {study.label_of(role)}: its {len(some)} "
         f"row{'s are' if len(some) != 1 else ' is'} left out."
         + (f" {because[role].sentence(study.label_of(because[role].name))}" if role in because else "")
         for role, some in absent.items()

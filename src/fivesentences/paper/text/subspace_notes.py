@@ -30,10 +30,8 @@ def epoch_of(row: SubspaceRow) -> str:
 
 
 def place_of(row: SubspaceRow, study: Study) -> str:
-    """Name documents and division of a row, such as ``Scenes in the role of Wikipedia, split as in the paper``."""
-    documents, role = study.label_of(row.documents or row.role), study.label_of(row.role)
-    played = "" if documents.startswith(role) else f" in the role of {role}"
-    return f"{documents}{played}, {study.label_of(row.division)}"
+    """Name documents and division of a row, such as ``Wikipedia, split as in the paper``."""
+    return f"{study.label_of(row.documents or row.role)}, {study.label_of(row.division)}"
 
 
 def same_epoch(rows: Iterable[SubspaceRow]) -> str | None:
@@ -105,7 +103,7 @@ def notes_on_left_out(rows: Sequence[SubspaceRow], scale: Scale, study: Study) -
     absent = f"Left out at the scale {scale.scale}, which does not have these divisions"
     saved = f"Left out at the scale {scale.scale} to save time"
     return [
-        *notes_on_roles(rows, "No documents play", scale, study),
+        *notes_on_roles(rows, scale, study),
         *note_naming(absent, (place_of(row, study) for row in rows if row.left_out == "division"), "; "),
         *note_naming(saved, (row.label for row in rows if row.left_out == "method"), "; "),
     ]
