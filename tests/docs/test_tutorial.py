@@ -59,7 +59,7 @@ def test_every_cell_runs_and_the_text_is_right(notebook) -> None:
     assert len(code) >= 10
     assert all(cell.execution_count for cell in code if cell.source.strip())
     table = outputs(notebook, 'scores.wide().droplevel(["phi", "formula", "style"])')
-    assert all(metric in table for metric in ("R@k", "N@k", "SR@k", "150 images, 750 captions"))
+    assert all(metric in table for metric in ("R@k", "NCS@k", "SR@k", "150 images, 750 captions"))
     table = outputs(notebook, 'tests = compare(ours, similarity, {"cider": phi}, ks=(1, 10), ms=())')
     assert "difference" in table and "p is not adjusted" in table
     drawn = [one for cell in notebook.cells for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]

@@ -33,7 +33,7 @@ def test_a_checkpoint_scores_a_split_as_training_did(run, inputs, spec_of, tmp_p
     np.testing.assert_array_equal(score_split("run", "test")[1], np.load("run/similarity_test.npy"))
     assert score_split("run", "train")[1].shape == (24, 72)  # which training does not score
     said = run("evaluate", "sims.npy", "--captions", "c.txt", "--quiet")
-    assert said.code == 0 and "N@k" in said.out
+    assert said.code == 0 and "NCS@k" in said.out
 
     with pytest.raises(InputError, match="has no images"):
         score_split("run", "tset")
@@ -92,7 +92,7 @@ def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(
         np.testing.assert_allclose(matrix[:, column], expected[:, 0].numpy(), atol=1e-6)
     assert len(np.unique(matrix)) > len(matrix)
     said = run("evaluate", "sims.npy", "--captions", "c.txt", "--image-of-caption", "i.txt", "--quiet")
-    assert said.code == 0 and "N@k" in said.out
+    assert said.code == 0 and "NCS@k" in said.out
 
 
 def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint, inputs, grid_inputs, run, tmp_path):

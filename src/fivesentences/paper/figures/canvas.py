@@ -175,7 +175,7 @@ def name_points(
     points = (points - low) / (high - low) * inches
     sizes = np.zeros((len(points), 2))
     paths = [TextPath((0, 0), text, size, FontProperties(weight=weight)) for text in texts]
-    sizes[: len(texts)] = [[path.get_extents().width / 72, size / 72] for path in paths]
+    sizes[: len(texts)] = [[path.get_extents().width / 72, 1.2 * size / 72] for path in paths]
     places = places_beside(points, np.asarray(radii), sizes, inches)
     for text, colour, point, place, half, radius in zip(texts, colours, points, places, sizes / 2, radii, strict=False):
         how: dict[str, Any] = {"transform": panel.transAxes, "ha": "center", "va": "center_baseline", "zorder": 6}
