@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_external_toc",
     "sphinxcontrib.typer",
     "docstrings",
@@ -74,13 +75,14 @@ html_theme_options = {
     "show_prev_next": True,
 }
 html_sidebars = {"**": ["contents.html"]}
-html_static_path = ["static"]
+html_static_path = ["static", "../images/hero.png"]
 templates_path = ["templates"]
 html_additional_pages = {"index": "start.html"}
 html_show_search_summary = False  # would fetch pages, which browsers refuse from file://
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+copybutton_selector = "div.highlight-default pre, div.highlight-python pre, div.highlight-yaml pre"
 
 
 def setup(app: Sphinx) -> None:

@@ -16,6 +16,7 @@ from docstrings import linked
 from public_names import PACKAGES, PublicName, first_line, public_names
 from sphinx.application import Sphinx
 
+from fivesentences.cli import command_line
 from fivesentences.storage import replacing
 
 FOLDER = "docs/reference"
@@ -28,21 +29,39 @@ COMMANDS = """\
 Command line
 ============
 
-Every command, as ``fivesentences --help`` prints it. :doc:`/docs/your_model` shows them at work.
+``fivesentences --help`` prints this list, ``fivesentences COMMAND --help`` the page of a command.
+"""
+COMMAND = """\
+{title}
+{line}
 
-.. typer:: fivesentences.cli:command_line
-   :prog: fivesentences
-   :make-sections:
-   :show-nested:
+.. typer:: fivesentences.cli:command_line:{path}
+   :prog: fivesentences {title}
    :preferred: text
-   :width: 80
+   :width: 96
 """
 INDEX = """\
-Python API
-==========
+Python
+======
 
-What each public package offers, with the shapes, units and ranges that it takes and gives. Arrays may be NumPy arrays,
-memory maps or torch tensors. An ``InputError`` is one sentence with what is wrong, where, and the cure.
+Most programs need one function, ``evaluate``: similarity in, every number out.
+
+.. code-block:: python
+
+   from fivesentences import evaluate
+
+   scores = evaluate(similarity, {"cider": phi}, protocol="f30k")
+   scores["R@1", "i2t"], scores["NCS@1", "i2t"]
+
+.. autofunction:: fivesentences.evaluate
+   :no-index:
+
+Packages
+--------
+
+Arrays are NumPy arrays, memory maps or torch tensors. An ``InputError`` names the file or argument, the value and what
+to do.
+
 """
 
 
@@ -88,6 +107,24 @@ def _entry(one: PublicName) -> list[str]:
     return lines
 
 
+def command_pages() -> dict[str, str]:
+    """A page for each command, and one that lists them; names of files by their text."""
+    pages, lines = {}, [COMMANDS]
+    for name, command in command_line().commands.items():
+        for words in [f"{name} {one}" for one in getattr(command, "commands", ())] or [name]:
+            file = f"command_{words.replace(' ', '_')}"
+            pages[file] = COMMAND.format(title=words, line="=" * len(words), path=words.replace(" ", ":"))
+            lines += [f":doc:`{words} <{file}>`", f"   {_summary(words)}", ""]
+    return pages | {"command_line": "\n".join(lines)}
+
+
+def _summary(words: str) -> str:
+    command = command_line()
+    for word in words.split():
+        command = command.commands[word]
+    return first_line(command.help) + "."
+
+
 def index_page() -> str:
     """The page that lists the packages."""
     lines = [INDEX]
@@ -98,7 +135,7 @@ def index_page() -> str:
 
 def write_pages(folder: Path) -> None:
     """Write every page whose text has changed, and remove those of packages that are gone."""
-    pages = {"index": index_page(), "command_line": COMMANDS} | {name: package_page(name) for name in PACKAGES}
+    pages = {"index": index_page(), **command_pages()} | {name: package_page(name) for name in PACKAGES}
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
@@ -114,5 +151,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / FOLDER))
     app.connect("builder-inited", lambda app: written_pages.write_pages(Path(app.srcdir) / FOLDER))
+    app.connect("source-read", _insert_tables)
     app.connect("build-finished", lambda app, error: written_pages.write_schemas(Path(app.outdir) / "schemas"))
     return {"parallel_read_safe": True}
+
+
+def _insert_tables(app: Sphinx, name: str, source: list[str]) -> None:
+    source[0] = written_pages.with_tables(source[0])

@@ -1,19 +1,24 @@
-"""What is written from the code at every build: pages of options, metrics and licences of data, and JSON schemas.
+"""What each build writes from code and data: pages of options, metrics, licences and results, long tables, schemas.
 
-The pages stand in ``docs/reference``, which is not in git; the schemas in ``schemas`` of the built site, where an
-editor finds them (config/README.md says how).
+The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
+``<!-- table NAME -->``, which is replaced when Sphinx reads the document. The schemas are in ``schemas`` of the built
+site, where an editor finds them (config/README.md describes how).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticUndefined
 
+from fivesentences.commands.download import table_of
+from fivesentences.commands.published import sheets_of
+from fivesentences.commands.sheets import markdown
 from fivesentences.config.cluster import Cluster
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.documents import (
@@ -32,6 +37,7 @@ from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.paper.numbers.comparable import comparables
 from fivesentences.study.claims import Claims
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
@@ -44,6 +50,8 @@ FILES: dict[str, Any] = {
     "run": RunFile | RunSpec,
     "cluster": Cluster,
 }
+PLACE = re.compile(r"<!-- table (\w+) -->")
+PLACE_OF_VALUE = re.compile(r"<!--.*?-->")  # marks of docs/values in a headline
 METRICS = """\
 # Metrics
 
@@ -59,6 +67,14 @@ What `config/datasets.yaml` says of every file that a scale can ask for. None of
 
 | data | file | licence |
 | --- | --- | --- |
+"""
+RESULTS = """\
+# Results
+
+The pages of every experiment whose results are in the repository. `uv run fivesentences report config/NAME.yaml` redraws their tables and figures without training.
+
+| experiment | configuration |
+| --- | --- |
 """
 OPTIONS = """\
 # Options of models, losses and training
@@ -102,12 +118,50 @@ def options_page() -> str:
 
 def licences_page() -> str:
     """Every file of the catalogue with its licence."""
-    catalogue = Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
     return LICENCES + "".join(
         f"| {entry.title} | `{file.path}` | {file.licence} |\n"
-        for entry in catalogue.datasets.values()
+        for entry in _catalogue().datasets.values()
         for file in entry.files.values()
     )
+
+
+def results_page(root: Path) -> str:
+    """A link to the front page of every experiment whose results are in the repository, with its finding if it has one."""
+    lines = []
+    for page in sorted(root.glob("results/paper/*/index.html")):
+        config = root / "config" / f"{page.parent.name}.yaml"
+        if config.exists():
+            content = read_yaml(config)
+            headline = (content.get("finding") or {}).get("headline")
+            text = f"**{content['title']}**" + (f"<br>{PLACE_OF_VALUE.sub('', headline)}" if headline else "")
+            link = f"[{text}](../../{page.relative_to(root).as_posix()})"
+            lines.append(f"| {link} | [`{config.name}`](../../config/{config.name}) |\n")
+    claims = root / "results/paper/claims/index.html"
+    link = "| [**Claims of the papers**, tested in all experiments](../../results/paper/claims/index.html) | |\n"
+    return RESULTS + "".join(lines) + (link if claims.exists() else "")
+
+
+def published_tables() -> str:
+    """Recall and NCS of every published row that ``evaluate --beside`` reads."""
+    return "\n".join(map(markdown, sheets_of(comparables())))
+
+
+def address_table() -> str:
+    """The addresses of every file of the catalogue."""
+    return table_of(_catalogue())
+
+
+# The long tables of documents, by the name in their mark.
+TABLES: dict[str, Callable[[], str]] = {"published": published_tables, "addresses": address_table}
+
+
+def with_tables(text: str) -> str:
+    """A document whose marks are replaced by their tables."""
+    return PLACE.sub(lambda place: TABLES[place[1]](), text)
+
+
+def _catalogue() -> Catalogue:
+    return Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -126,10 +180,11 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of options, metrics and licences."""
+    """Write the pages of options, metrics, licences and results."""
     (folder / "options.md").write_text(options_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(METRICS + metrics_table(), encoding="utf-8")
     (folder / "licences.md").write_text(licences_page(), encoding="utf-8")
+    (folder / "results.md").write_text(results_page(folder.parents[1]), encoding="utf-8")
 
 
 def write_schemas(folder: Path) -> None:
