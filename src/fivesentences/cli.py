@@ -29,6 +29,7 @@ COMMANDS = {
         "published": 'List recall and NCS that papers published, by the names that "evaluate --beside" takes.',
     },
     "Prepare data": {
+        "example": "Write a similarity matrix, embeddings and captions to try the other commands on.",
         "download": "Fetch the files of a dataset; they are checked, and a stopped download is resumed.",
         "captions": 'Write the captions of a dataset, in the order that "evaluate --dataset" expects.',
         "phi": "Score every caption against every image by a semantic metric.",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+
+from fivesentences.commands.example import example
+from fivesentences.errors import InputError
+from fivesentences.retrieval import cosine_similarity
+from fivesentences.semantics import cider_matrix
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,11 +42,64 @@ def test_the_snippet_for_trackers_logs_every_epoch_of_every_run(
     }
 
 
-def test_the_snippet_prints_what_readme_says() -> None:
-    found = re.search(
-        r"```python\n(?P<code>.+?)```\s+prints `(?P<printed>[^`]+)`", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
-    )
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has what README installs, this checkout without extras."""
+    uv = shutil.which("uv")
+    if uv is None:
+        pytest.skip("needs uv, which README installs")
+    folder = tmp_path_factory.mktemp("plain")
+    for command in (["venv", "env"], ["pip", "install", "--python", "env", str(ROOT)]):
+        subprocess.run([uv, *command, "--quiet"], cwd=folder, check=True)
+    return folder / "env" / "bin"
+
+
+@pytest.mark.slow
+def test_readme_runs_word_for_word_after_its_own_install(plain: Path, tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    (commands,) = re.findall(r"```bash\n(.+?)```", text, re.DOTALL)
+    install, *lines = commands.splitlines()
+    assert install.startswith("pip install") and lines
+    environment = {"PATH": f"{plain}:/usr/bin:/bin", "HOME": str(tmp_path), "COLUMNS": "160", "NO_COLOR": "1"}
+    for line in lines:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True
+        )
+    shown = re.search(r"<!-- output .+?-->\n```\n(.+?)```", text, re.DOTALL)
+    assert shown and all(line.strip() in done.stdout for line in shown[1].splitlines() if line != "  ...")
+    found = re.search(r"```python\n(?P<code>.+?)```\s+prints `(?P<printed>[^`]+)`", text, re.DOTALL)
     assert found, "README has no snippet with its output"
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(found["code"], {})
-    assert printed.getvalue().split() == found["printed"].split()
+    snippet = [plain / "python", "-c", found["code"]]
+    ran = subprocess.run(snippet, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
+    assert ran.stdout.split() == found["printed"].split()
+
+
+def test_readmes_picture_is_of_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    example(out=tmp_path, quiet=True)
+    phi = cider_matrix(Path("captions.txt").read_text("utf-8").splitlines())
+    own = np.arange(1000) // 5
+    found = []
+    for file in ("hardest.npy", "sims.npy"):
+        ranked = np.argsort(-np.load(file).T, axis=1, kind="stable")[:, :5]
+        gained = np.take_along_axis(phi, ranked, 1).sum(axis=1)
+        ncs = 100 * gained / np.sort(phi, axis=1)[:, -5:].sum(axis=1)
+        found.append((ncs, (ranked == own[:, None]).any(axis=1)))
+    text = (ROOT / "README.md").read_text("utf-8")
+    sizes = re.search(r"is (?P<first>[\d.]+) for the first and (?P<second>[\d.]+) for the second", text)
+    assert sizes
+    missed = ~found[0][1] & ~found[1][1]
+    both = [(round(a, 1), round(b, 1)) for a, b in zip(found[0][0][missed], found[1][0][missed], strict=True)]
+    assert (float(sizes["first"]), float(sizes["second"])) in both
+
+
+def test_a_file_of_the_users_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "sims.npy").write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"sims\.npy"):
+        example(out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["sims.npy"]
+    assert (tmp_path / "sims.npy").read_bytes() == b"mine"
+    example(out=tmp_path / "other", quiet=True)
+    example(out=tmp_path / "other", quiet=True)  # the same files are no obstacle
+    images, texts, similarity = (np.load(tmp_path / "other" / f"{name}.npy") for name in ("images", "texts", "sims"))
+    assert np.allclose(cosine_similarity(images, texts), similarity, atol=1e-4)

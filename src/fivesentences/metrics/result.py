@@ -62,7 +62,8 @@ class Evaluation:
 
             scores["R@1", "i2t"]
             scores["Rsum"]
-            scores["N@5", "i2t", {"ground_truth": "kept"}]  # or "NCS@5"
+            scores["NCS@5", "i2t"]  # or "N@5"; own items are kept, as in Equation 5 of Five Sentences
+            scores["NCS@5", "i2t", {"ground_truth": "removed"}]
 
         Args:
             key: A metric, a direction unless it sums both, and a dictionary of those parts of the variant that are
@@ -76,7 +77,7 @@ class Evaluation:
         if not 1 <= len(names) <= 2 or not all(isinstance(name, str) for name in names):
             raise NoSuchNumber(
                 f"{key!r} names no number; give a metric, a direction and perhaps a variant, such as "
-                'scores["N@5", "i2t", {"ground_truth": "kept"}].'
+                'scores["NCS@5", "i2t", {"ground_truth": "removed"}].'
             )
         return self.value(*names, **variant)
 

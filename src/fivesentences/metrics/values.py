@@ -81,6 +81,8 @@ def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
 def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) -> Row:
     """Find the one row of a metric, a direction and the given parts of a variant.
 
+    NCS@k (or N@k) and Nsum keep the query's own items unless ``ground_truth="removed"`` is given.
+
     Raises:
         NoSuchNumber: If there is none, or there are several; the sentence says what there is.
     """
@@ -107,6 +109,8 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
             there = f"{name}{of} is one of {words or 'none'}" + (f": {guess}" if guess else ".")
             raise NoSuchNumber(f"there is no number with {named}; {there}")
         left = fitting
+    if len(left) > 1 and "ground_truth" not in variant and metric.startswith((ALIASES["NCS@"], "Nsum")):
+        left = [row for row in left if row["ground_truth"] == "kept"]  # NCS as the paper defines it, Equation 5
     if len(left) > 1:
         differ = {key: values for key in KEYS if len(values := _distinct(row[key] for row in left)) > 1}
         parts = ", ".join(f"{key} ({', '.join(map(repr, values[:SHOWN]))})" for key, values in differ.items())

@@ -33,6 +33,7 @@ FIGURES = {
     "agreement": "figures.judges:agreement_figure",
     "best_captions": "figures.phi:best_captions_figure",
     "category_margins": "figures.categories:category_margins_figure",
+    "correlations": "figures.correlations:correlations_figure",
     "curves": "figures.curves:curves_figure",
     "forest": "figures.forest:forest_figure",
     "found_positives": "figures.judges:found_positives_figure",

@@ -643,6 +643,23 @@ class AgreementFigure(FigureSpec):
         return [(phi, self.references) for phi in self.phis]
 
 
+class CorrelationsFigure(FigureSpec):
+    """How well each phi agrees with the judges of a scale by one correlation: one panel per judge."""
+
+    reads: ClassVar[Source] = "correlations"
+
+    kind: Literal["correlations"]
+    judges: list[Judge] = Field(min_length=1)
+    phis: list[PhiName] = Field(min_length=1)
+    references: References = "kept"
+    pairs: Pairs = OTHER_IMAGES
+    statistic: Statistic = "pearson"
+
+    def judged(self) -> list[tuple[PhiName, References]]:
+        """Return its phi."""
+        return [(phi, self.references) for phi in self.phis]
+
+
 class PhiFigure(FigureSpec):
     """A kind of figure about some phi."""
 
@@ -937,6 +954,7 @@ AnyFigure = Annotated[
     | AgreementFigure
     | BestCaptionsFigure
     | CategoryMarginsFigure
+    | CorrelationsFigure
     | CurvesFigure
     | ForestFigure
     | FoundPositivesFigure
