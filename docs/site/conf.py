@@ -27,7 +27,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_external_toc",
-    "sphinxcontrib.typer",
     "docstrings",
     "reference_pages",
     "results_pages",
@@ -82,7 +81,9 @@ html_show_search_summary = False  # would fetch pages, which browsers refuse fro
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-copybutton_selector = "div.highlight-default pre, div.highlight-python pre, div.highlight-yaml pre"
+copybutton_selector = (
+    "div.highlight-default pre, div.highlight-bash pre, div.highlight-python pre, div.highlight-yaml pre"
+)
 
 
 def setup(app: Sphinx) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the reference, written from the package itself: its public names, their docstrings, its command line.
+"""The pages of the Python reference, written from the package itself: its public names and their docstrings.
 
 They stand in ``docs/reference``, which is not in git. Every name that ``__all__`` of a public package lists has an
 entry; names of one module stand together, below that module's docstring.
@@ -16,7 +16,6 @@ from docstrings import linked
 from public_names import PACKAGES, PublicName, first_line, public_names
 from sphinx.application import Sphinx
 
-from fivesentences.cli import command_line
 from fivesentences.storage import replacing
 
 FOLDER = "docs/reference"
@@ -25,21 +24,6 @@ UPPER = ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "nce", "ncs", "rou
 WRITTEN = {"cider": "CIDEr", "spice": "SPICE", "tfidf": "tf-idf", "vsepp": "VSE++", "vsrn": "VSRN"} | {
     word: word.upper() for word in UPPER
 }
-COMMANDS = """\
-Command line
-============
-
-``fivesentences --help`` prints this list, ``fivesentences COMMAND --help`` the page of a command.
-"""
-COMMAND = """\
-{title}
-{line}
-
-.. typer:: fivesentences.cli:command_line:{path}
-   :prog: fivesentences {title}
-   :preferred: text
-   :width: 96
-"""
 INDEX = """\
 Python
 ======
@@ -107,24 +91,6 @@ def _entry(one: PublicName) -> list[str]:
     return lines
 
 
-def command_pages() -> dict[str, str]:
-    """A page for each command, and one that lists them; names of files by their text."""
-    pages, lines = {}, [COMMANDS]
-    for name, command in command_line().commands.items():
-        for words in [f"{name} {one}" for one in getattr(command, "commands", ())] or [name]:
-            file = f"command_{words.replace(' ', '_')}"
-            pages[file] = COMMAND.format(title=words, line="=" * len(words), path=words.replace(" ", ":"))
-            lines += [f":doc:`{words} <{file}>`", f"   {_summary(words)}", ""]
-    return pages | {"command_line": "\n".join(lines)}
-
-
-def _summary(words: str) -> str:
-    command = command_line()
-    for word in words.split():
-        command = command.commands[word]
-    return first_line(command.help) + "."
-
-
 def index_page() -> str:
     """The page that lists the packages."""
     lines = [INDEX]
@@ -135,7 +101,7 @@ def index_page() -> str:
 
 def write_pages(folder: Path) -> None:
     """Write every page whose text has changed, and remove those of packages that are gone."""
-    pages = {"index": index_page(), **command_pages()} | {name: package_page(name) for name in PACKAGES}
+    pages = {"index": index_page()} | {name: package_page(name) for name in PACKAGES}
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.rst"):
         if path.stem not in pages:

@@ -1,4 +1,4 @@
-"""What each build writes from code and data: pages of options, metrics, licences and results, long tables, schemas.
+"""What each build writes from code and data: pages of commands, options, metrics, licences and results, long tables, schemas.
 
 The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
 ``<!-- table NAME -->``, which is replaced when Sphinx reads the document. The schemas are in ``schemas`` of the built
@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticUndefined
 
+from fivesentences.cli import command_line
 from fivesentences.commands.download import table_of
 from fivesentences.commands.published import sheets_of
 from fivesentences.commands.sheets import markdown
@@ -38,6 +40,7 @@ from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.paper.numbers.comparable import comparables
+from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.study.claims import Claims
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
@@ -67,6 +70,14 @@ What `config/datasets.yaml` says of every file that a scale can ask for. None of
 
 | data | file | licence |
 | --- | --- | --- |
+"""
+COMMANDS = """\
+# Command line
+
+`fivesentences --help` prints this list, `fivesentences COMMAND --help` the options of a command.
+
+| command | |
+| --- | --- |
 """
 RESULTS = """\
 # Results
@@ -125,6 +136,66 @@ def licences_page() -> str:
     )
 
 
+def command_pages() -> dict[str, str]:
+    """A page for each command and one that lists them, by file name."""
+    pages, rows = {}, []
+    for name, command in command_line().commands.items():
+        group = getattr(command, "commands", None)
+        for words, one in (
+            {f"{name} {word}": one for word, one in group.items()}.items() if group else [(name, command)]
+        ):
+            file = f"command_{words.replace(' ', '_')}"
+            pages[file] = _command_page(words, one)
+            rows.append(f"| [`{words}`]({file}.md) | {escape_markdown((one.help or '').partition(chr(10))[0])} |\n")
+    return pages | {"command_line": COMMANDS + "".join(rows)}
+
+
+def _command_page(words: str, command: Any) -> str:
+    """Summary, examples, details, and a table for the arguments and for each panel of options."""
+    summary, *paragraphs = (command.help or "").split("\n\n")
+    examples = [one.strip() for one in paragraphs if one.startswith("    ")]
+    details = [
+        " ".join(one.split()) for one in paragraphs if not one.startswith("    ") and one.strip(": ") != "Examples"
+    ]
+    details = [one for one in details if one not in ("Example:", "Examples:")]
+    parts = [f"# {words}", escape_markdown(" ".join(summary.split()))]
+    if examples:
+        parts += ["## Examples", "```bash\n" + "\n".join(examples) + "\n```"]
+    if details:
+        parts += ["## Details", *map(escape_markdown, details)]
+    shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
+    for panel, group in groupby(sorted(shown, key=_panel), key=_panel):
+        rows = [piped([_called(one), _meaning(one)]) for one in group]
+        parts += [f"## {panel[1]}", "\n".join([piped(["name", "meaning"]), piped(["---", "---"]), *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _panel(parameter: Any) -> tuple[int, str]:
+    argument = not parameter.opts[0].startswith("-")
+    return (
+        (0, "Arguments")
+        if argument
+        else (1, "Options")
+        if not parameter.rich_help_panel
+        else (2, parameter.rich_help_panel)
+    )
+
+
+def _called(parameter: Any) -> str:
+    if not parameter.opts[0].startswith("-"):
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+    return ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
+
+
+def _meaning(parameter: Any) -> str:
+    text = escape_markdown(" ".join((parameter.help or "").split()))
+    default = parameter.default
+    if default is not None and default != () and not getattr(parameter, "is_flag", False) and not callable(default):
+        text += f" Default: `{getattr(default, 'value', default)}`."
+    return text + (" Required." if parameter.required and parameter.opts[0].startswith("-") else "")
+
+
 def results_page(root: Path) -> str:
     """A link to the front page of every experiment whose results are in the repository, with its finding if it has one."""
     lines = []
@@ -180,7 +251,13 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of options, metrics, licences and results."""
+    """Write the pages of options, metrics, licences, results and commands, and remove those of commands that are gone."""
+    commands = command_pages()
+    for path in folder.glob("command_*.*"):
+        if path.name not in {f"{name}.md" for name in commands}:
+            path.unlink()
+    for name, text in commands.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "options.md").write_text(options_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(METRICS + metrics_table(), encoding="utf-8")
     (folder / "licences.md").write_text(licences_page(), encoding="utf-8")
