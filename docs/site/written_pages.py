@@ -1,4 +1,4 @@
-"""What each build writes from code and data: pages of commands, options, metrics, licences and results, long tables, schemas.
+"""What each build writes: pages of commands, options, metrics, licences and results, long tables, JSON schemas.
 
 The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
 ``<!-- table NAME -->``, which is replaced when Sphinx reads the document. The schemas are in ``schemas`` of the built
@@ -82,7 +82,8 @@ COMMANDS = """\
 RESULTS = """\
 # Results
 
-The pages of every experiment whose results are in the repository. `uv run fivesentences report config/NAME.yaml` redraws their tables and figures without training.
+The pages of every experiment whose results are in the repository. `uv run fivesentences report config/NAME.yaml` redraws
+their tables and figures without training.
 
 | experiment | configuration |
 | --- | --- |
@@ -197,7 +198,7 @@ def _meaning(parameter: Any) -> str:
 
 
 def results_page(root: Path) -> str:
-    """A link to the front page of every experiment whose results are in the repository, with its finding if it has one."""
+    """A link to the front page of every experiment with tracked results, and its finding if it has one."""
     lines = []
     for page in sorted(root.glob("results/paper/*/index.html")):
         config = root / "config" / f"{page.parent.name}.yaml"
@@ -251,7 +252,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of options, metrics, licences, results and commands, and remove those of commands that are gone."""
+    """Write every page, and remove those of commands that are gone."""
     commands = command_pages()
     for path in folder.glob("command_*.*"):
         if path.name not in {f"{name}.md" for name in commands}:
