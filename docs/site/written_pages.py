@@ -82,7 +82,7 @@ COMMANDS = """\
 RESULTS = """\
 # Results
 
-The pages of every experiment whose results are in the repository. `uv run fivesentences report config/NAME.yaml` redraws
+The pages of every experiment with tracked results. `uv run fivesentences report config/NAME.yaml` redraws
 their tables and figures without training.
 
 | experiment | configuration |
