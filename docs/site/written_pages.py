@@ -1,7 +1,7 @@
 """What each build writes: pages of commands, options, metrics, licences and results, long tables, JSON schemas.
 
 The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
-``<!-- table NAME -->``, which is replaced when Sphinx reads the document. The schemas are in ``schemas`` of the built
+``<!-- table NAME -->``, and a sentence for other readers until ``<!-- / -->``; Sphinx reads the table in their place. The schemas are in ``schemas`` of the built
 site, where an editor finds them (config/README.md describes how).
 """
 
@@ -53,7 +53,8 @@ FILES: dict[str, Any] = {
     "run": RunFile | RunSpec,
     "cluster": Cluster,
 }
-PLACE = re.compile(r"<!-- table (\w+) -->")
+PLACE = re.compile(r"<!-- table (\w+) -->.*?<!-- / -->", re.DOTALL)
+OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*)")  # two dashes would become one long one
 PLACE_OF_VALUE = re.compile(r"<!--.*?-->")  # marks of docs/values in a headline
 METRICS = """\
 # Metrics
@@ -163,7 +164,7 @@ def _command_page(words: str, command: Any) -> str:
     if examples:
         parts += ["## Examples", "```bash\n" + "\n".join(examples) + "\n```"]
     if details:
-        parts += ["## Details", *map(escape_markdown, details)]
+        parts += ["## Details", *(OPTION.sub(r"`\1`", escape_markdown(one)) for one in details)]
     shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
     for panel, group in groupby(sorted(shown, key=_panel), key=_panel):
         rows = [piped([_called(one), _meaning(one)]) for one in group]
@@ -190,7 +191,7 @@ def _called(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    text = escape_markdown(" ".join((parameter.help or "").split()))
+    text = OPTION.sub(r"`\1`", escape_markdown(" ".join((parameter.help or "").split())))
     default = parameter.default
     if default is not None and default != () and not getattr(parameter, "is_flag", False) and not callable(default):
         text += f" Default: `{getattr(default, 'value', default)}`."
