@@ -1,6 +1,6 @@
 """Peak memory, time and bytes of the stages of config/paper.yaml at the shape of Flickr30K and MS-COCO.
 
-python benchmarks/full_shape.py [--dataset coco] [--write docs/cluster.md]
+python benchmarks/full_shape.py [--dataset coco] [--write benchmarks/README.md]
 
 Captions are made up, features are sparse files in the layout of `f30k_precomp` and `coco_precomp`, a similarity is
 random. Each stage has a process of its own. COCO's features, 41 GB, take no disk; all else takes 2 GB.

@@ -25,8 +25,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_external_toc",
-    "sphinxcontrib.typer",
     "docstrings",
     "reference_pages",
     "results_pages",
@@ -74,13 +74,16 @@ html_theme_options = {
     "show_prev_next": True,
 }
 html_sidebars = {"**": ["contents.html"]}
-html_static_path = ["static"]
+html_static_path = ["static", "../images/hero.png"]
 templates_path = ["templates"]
 html_additional_pages = {"index": "start.html"}
 html_show_search_summary = False  # would fetch pages, which browsers refuse from file://
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+copybutton_selector = (
+    "div.highlight-default pre, div.highlight-bash pre, div.highlight-python pre, div.highlight-yaml pre"
+)
 
 
 def setup(app: Sphinx) -> None:

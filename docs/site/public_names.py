@@ -12,10 +12,10 @@ from typing import Any
 
 from sphinx.pycode import ModuleAnalyzer
 
-# In the order in which data pass through them.
+# What most readers look for comes first.
 PACKAGES = tuple(
     f"fivesentences.{name}"
-    for name in ("corpus", "features", "semantics", "retrieval", "metrics", "evaluation", "models", "losses")
+    for name in ("evaluation", "metrics", "semantics", "retrieval", "corpus", "features", "models", "losses")
 )
 
 

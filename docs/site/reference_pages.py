@@ -1,4 +1,4 @@
-"""The pages of the reference, written from the package itself: its public names, their docstrings, its command line.
+"""The pages of the Python reference, written from the package itself: its public names and their docstrings.
 
 They stand in ``docs/reference``, which is not in git. Every name that ``__all__`` of a public package lists has an
 entry; names of one module stand together, below that module's docstring.
@@ -24,25 +24,28 @@ UPPER = ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "nce", "ncs", "rou
 WRITTEN = {"cider": "CIDEr", "spice": "SPICE", "tfidf": "tf-idf", "vsepp": "VSE++", "vsrn": "VSRN"} | {
     word: word.upper() for word in UPPER
 }
-COMMANDS = """\
-Command line
-============
-
-Every command, as ``fivesentences --help`` prints it. :doc:`/docs/your_model` shows them at work.
-
-.. typer:: fivesentences.cli:command_line
-   :prog: fivesentences
-   :make-sections:
-   :show-nested:
-   :preferred: text
-   :width: 80
-"""
 INDEX = """\
-Python API
-==========
+Python
+======
 
-What each public package offers, with the shapes, units and ranges that it takes and gives. Arrays may be NumPy arrays,
-memory maps or torch tensors. An ``InputError`` is one sentence with what is wrong, where, and the cure.
+Most programs need one function, ``evaluate``: similarity in, every number out.
+
+.. code-block:: python
+
+   from fivesentences import evaluate
+
+   scores = evaluate(similarity, {"cider": phi}, protocol="f30k")
+   scores["R@1", "i2t"], scores["NCS@1", "i2t"]
+
+.. autofunction:: fivesentences.evaluate
+   :no-index:
+
+Packages
+--------
+
+Arrays are NumPy arrays, memory maps or torch tensors. An ``InputError`` names the file or argument, the value and what
+to do.
+
 """
 
 
@@ -98,7 +101,7 @@ def index_page() -> str:
 
 def write_pages(folder: Path) -> None:
     """Write every page whose text has changed, and remove those of packages that are gone."""
-    pages = {"index": index_page(), "command_line": COMMANDS} | {name: package_page(name) for name in PACKAGES}
+    pages = {"index": index_page()} | {name: package_page(name) for name in PACKAGES}
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
@@ -114,5 +117,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / FOLDER))
     app.connect("builder-inited", lambda app: written_pages.write_pages(Path(app.srcdir) / FOLDER))
+    app.connect("source-read", _insert_tables)
     app.connect("build-finished", lambda app, error: written_pages.write_schemas(Path(app.outdir) / "schemas"))
     return {"parallel_read_safe": True}
+
+
+def _insert_tables(app: Sphinx, name: str, source: list[str]) -> None:
+    source[0] = written_pages.with_tables(source[0])

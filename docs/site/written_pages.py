@@ -1,19 +1,26 @@
-"""What is written from the code at every build: pages of options, metrics and licences of data, and JSON schemas.
+"""What each build writes: pages of commands, options, metrics, licences and results, long tables, JSON schemas.
 
-The pages stand in ``docs/reference``, which is not in git; the schemas in ``schemas`` of the built site, where an
-editor finds them (config/README.md says how).
+The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
+``<!-- table NAME -->``, and a sentence for other readers until ``<!-- / -->``; Sphinx reads the table in their place. The schemas are in ``schemas`` of the built
+site, where an editor finds them (config/README.md describes how).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticUndefined
 
+from fivesentences.cli import command_line
+from fivesentences.commands.download import table_of
+from fivesentences.commands.published import sheets_of
+from fivesentences.commands.sheets import markdown
 from fivesentences.config.cluster import Cluster
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.documents import (
@@ -32,6 +39,8 @@ from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.paper.numbers.comparable import comparables
+from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.study.claims import Claims
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
@@ -44,6 +53,9 @@ FILES: dict[str, Any] = {
     "run": RunFile | RunSpec,
     "cluster": Cluster,
 }
+PLACE = re.compile(r"<!-- table (\w+) -->.*?<!-- / -->", re.DOTALL)
+OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*)")  # two dashes would become one long one
+PLACE_OF_VALUE = re.compile(r"<!--.*?-->")  # marks of docs/values in a headline
 METRICS = """\
 # Metrics
 
@@ -59,6 +71,23 @@ What `config/datasets.yaml` says of every file that a scale can ask for. None of
 
 | data | file | licence |
 | --- | --- | --- |
+"""
+COMMANDS = """\
+# Command line
+
+`fivesentences --help` prints this list, `fivesentences COMMAND --help` the options of a command.
+
+| command | |
+| --- | --- |
+"""
+RESULTS = """\
+# Results
+
+The pages of every experiment with tracked results. `uv run fivesentences report config/NAME.yaml` redraws
+their tables and figures without training.
+
+| experiment | configuration |
+| --- | --- |
 """
 OPTIONS = """\
 # Options of models, losses and training
@@ -102,12 +131,110 @@ def options_page() -> str:
 
 def licences_page() -> str:
     """Every file of the catalogue with its licence."""
-    catalogue = Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
     return LICENCES + "".join(
         f"| {entry.title} | `{file.path}` | {file.licence} |\n"
-        for entry in catalogue.datasets.values()
+        for entry in _catalogue().datasets.values()
         for file in entry.files.values()
     )
+
+
+def command_pages() -> dict[str, str]:
+    """A page for each command and one that lists them, by file name."""
+    pages, rows = {}, []
+    for name, command in command_line().commands.items():
+        group = getattr(command, "commands", None)
+        for words, one in (
+            {f"{name} {word}": one for word, one in group.items()}.items() if group else [(name, command)]
+        ):
+            file = f"command_{words.replace(' ', '_')}"
+            pages[file] = _command_page(words, one)
+            rows.append(f"| [`{words}`]({file}.md) | {escape_markdown((one.help or '').partition(chr(10))[0])} |\n")
+    return pages | {"command_line": COMMANDS + "".join(rows)}
+
+
+def _command_page(words: str, command: Any) -> str:
+    """Summary, examples, details, and a table for the arguments and for each panel of options."""
+    summary, *paragraphs = (command.help or "").split("\n\n")
+    examples = [one.strip() for one in paragraphs if one.startswith("    ")]
+    details = [
+        " ".join(one.split()) for one in paragraphs if not one.startswith("    ") and one.strip(": ") != "Examples"
+    ]
+    details = [one for one in details if one not in ("Example:", "Examples:")]
+    parts = [f"# {words}", escape_markdown(" ".join(summary.split()))]
+    if examples:
+        parts += ["## Examples", "```bash\n" + "\n".join(examples) + "\n```"]
+    if details:
+        parts += ["## Details", *(OPTION.sub(r"`\1`", escape_markdown(one)) for one in details)]
+    shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
+    for panel, group in groupby(sorted(shown, key=_panel), key=_panel):
+        rows = [piped([_called(one), _meaning(one)]) for one in group]
+        parts += [f"## {panel[1]}", "\n".join([piped(["name", "meaning"]), piped(["---", "---"]), *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _panel(parameter: Any) -> tuple[int, str]:
+    argument = not parameter.opts[0].startswith("-")
+    return (
+        (0, "Arguments")
+        if argument
+        else (1, "Options")
+        if not parameter.rich_help_panel
+        else (2, parameter.rich_help_panel)
+    )
+
+
+def _called(parameter: Any) -> str:
+    if not parameter.opts[0].startswith("-"):
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+    return ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
+
+
+def _meaning(parameter: Any) -> str:
+    text = OPTION.sub(r"`\1`", escape_markdown(" ".join((parameter.help or "").split())))
+    default = parameter.default
+    if default is not None and default != () and not getattr(parameter, "is_flag", False) and not callable(default):
+        text += f" Default: `{getattr(default, 'value', default)}`."
+    return text + (" Required." if parameter.required and parameter.opts[0].startswith("-") else "")
+
+
+def results_page(root: Path) -> str:
+    """A link to the front page of every experiment with tracked results, and its finding if it has one."""
+    lines = []
+    for page in sorted(root.glob("results/paper/*/index.html")):
+        config = root / "config" / f"{page.parent.name}.yaml"
+        if config.exists():
+            content = read_yaml(config)
+            headline = (content.get("finding") or {}).get("headline")
+            text = f"**{content['title']}**" + (f"<br>{PLACE_OF_VALUE.sub('', headline)}" if headline else "")
+            link = f"[{text}](../../{page.relative_to(root).as_posix()})"
+            lines.append(f"| {link} | [`{config.name}`](../../config/{config.name}) |\n")
+    claims = root / "results/paper/claims/index.html"
+    link = "| [**Claims of the papers**, tested in all experiments](../../results/paper/claims/index.html) | |\n"
+    return RESULTS + "".join(lines) + (link if claims.exists() else "")
+
+
+def published_tables() -> str:
+    """Recall and NCS of every published row that ``evaluate --beside`` reads."""
+    return "\n".join(map(markdown, sheets_of(comparables())))
+
+
+def address_table() -> str:
+    """The addresses of every file of the catalogue."""
+    return table_of(_catalogue())
+
+
+# The long tables of documents, by the name in their mark.
+TABLES: dict[str, Callable[[], str]] = {"published": published_tables, "addresses": address_table}
+
+
+def with_tables(text: str) -> str:
+    """A document whose marks are replaced by their tables."""
+    return PLACE.sub(lambda place: TABLES[place[1]](), text)
+
+
+def _catalogue() -> Catalogue:
+    return Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -126,10 +253,17 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of options, metrics and licences."""
+    """Write every page, and remove those of commands that are gone."""
+    commands = command_pages()
+    for path in folder.glob("command_*.*"):
+        if path.name not in {f"{name}.md" for name in commands}:
+            path.unlink()
+    for name, text in commands.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "options.md").write_text(options_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(METRICS + metrics_table(), encoding="utf-8")
     (folder / "licences.md").write_text(licences_page(), encoding="utf-8")
+    (folder / "results.md").write_text(results_page(folder.parents[1]), encoding="utf-8")
 
 
 def write_schemas(folder: Path) -> None:

@@ -244,11 +244,3 @@ def test_every_number_of_five_sentences_is_published_once(run, folder, root):
     removed = {row["value"] for row in rows if row["ground_truth"] == "removed"}
     assert removed == {float(line["value"]) for number in (4, 5) for line in printed(root, number)
                        if line["metric"] == "Nsum_nonGT"}  # fmt: skip
-
-
-def test_the_page_of_published_numbers_is_what_the_command_writes(run, tmp_path, monkeypatch, root):
-    monkeypatch.chdir(tmp_path)
-    assert run("published", "--markdown", "o.md").code == 0
-    text = Path("o.md").read_text().strip()
-    assert json.loads((root / "docs" / "values.json").read_text())["published.tables"].strip() == text
-    assert text in (root / "docs" / "published.md").read_text()

@@ -125,9 +125,8 @@ def test_a_consent_is_given_by_a_person_who_is_shown_the_terms(run, folder, monk
     assert "you have agreed" in run(*command, "n").out
 
 
-def test_the_page_on_the_papers_scale_shows_the_table_of_addresses_that_the_command_prints(run, root):
+def test_the_table_of_addresses_has_a_line_for_every_file(run, root):
     printed = run("download", "--addresses", "--catalogue", root / "config/datasets.yaml").out
-    assert printed.strip() in (root / "docs/paper_scale.md").read_text()
     content = yaml.safe_load((root / "config/datasets.yaml").read_text())["datasets"]
     files = [file for entry in content.values() for file in entry["files"].values()]
     lines = printed.strip().splitlines()

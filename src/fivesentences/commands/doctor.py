@@ -45,6 +45,7 @@ SERVES = {
     "extra hdf5": "features in HDF5, such as DAA's",
     "extra lite": "the image network of the scales on Flickr8k",
     "extra meaning": "sentence embeddings for phi",
+    "extra plots": "pictures of features, the tutorial",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }

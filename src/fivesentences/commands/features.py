@@ -280,7 +280,7 @@ def show(
 
         fivesentences features show trainval_36.tsv -p photos -o sheet.png --what neighbours -n 8
     """
-    need("matplotlib", "workflow", "a picture")
+    need("matplotlib", "plots", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
     check_writable(out)
@@ -346,7 +346,7 @@ def compare(
         fivesentences features compare ours.npy theirs.tsv --csv images.csv -q
     """
     if picture is not None:
-        need("matplotlib", "workflow", "a picture")
+        need("matplotlib", "plots", "a picture")
         if picture.suffix != ".png":
             raise InputError("the file name of a picture must end in .png.", where=picture)
     read = [("ours", ours), ("theirs", theirs)]

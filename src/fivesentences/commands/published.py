@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from fivesentences.commands.model_rows import DEFAULT, rows_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.config.metrics import choices_of
 from fivesentences.metrics.values import KEYS
-from fivesentences.paper.numbers.comparable import comparable_named, comparables
+from fivesentences.paper.numbers.comparable import Comparable, comparable_named, comparables
 
 
 def published(name: str | None = None, *, outputs: Outputs) -> None:
@@ -28,20 +30,25 @@ def published(name: str | None = None, *, outputs: Outputs) -> None:
     """
     outputs.check()
     found = comparables() if name is None else {name: comparable_named(name)}
-    sheets, content = [], []
-    for one, comparable in found.items():
-        rows = comparable.rows()
-        table = rows_of({}, rows, choices_of(f"{DEFAULT},Nsum-GT,MedR,MeanR"))
-        sheets.append(Sheet(table.stub, table.columns, table.rows, one, comparable.differences(None)))
-        content += [
-            {
-                "name": one,
-                "model": row.label,
-                "published_in": row.source,
-                **dict(zip(KEYS, key, strict=True)),
-                "value": value,
-            }
-            for row in rows
-            for key, value in row.values.items()
-        ]
-    outputs.write(sheets, lambda: pd.DataFrame(content), {"published": content})
+    content = [
+        {
+            "name": one,
+            "model": row.label,
+            "published_in": row.source,
+            **dict(zip(KEYS, key, strict=True)),
+            "value": value,
+        }
+        for one, comparable in found.items()
+        for row in comparable.rows()
+        for key, value in row.values.items()
+    ]
+    outputs.write(sheets_of(found), lambda: pd.DataFrame(content), {"published": content})
+
+
+def sheets_of(found: Mapping[str, Comparable]) -> list[Sheet]:
+    """Return a table of recall and NCS for each name, with notes on how the paper scored."""
+    sheets = []
+    for name, comparable in found.items():
+        table = rows_of({}, comparable.rows(), choices_of(f"{DEFAULT},Nsum-GT,MedR,MeanR"))
+        sheets.append(Sheet(table.stub, table.columns, table.rows, name, comparable.differences(None)))
+    return sheets
