@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.style import STYLE, WIDTH
+from fivesentences.paper.figures.svg import slim
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
@@ -121,6 +122,8 @@ def write_drawing(
         for form in (one for one in formats if one not in ("csv", "json")):
             with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
                 canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
+                if form == "svg":
+                    temporary.write_text(slim(temporary.read_text(encoding="utf-8")), encoding="utf-8")
     if "csv" in formats:
         with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
             drawing.data.to_csv(temporary, index=False, lineterminator="\n")
