@@ -101,7 +101,7 @@ class Comparisons:
         ]
 
     def first_with_pairs(self, scale: str, exhibit: str) -> str:
-        """Return the first table or figure that has all of its pairs: a forest and its table are drawn from one file."""
+        """Return the first table or figure that has all of its pairs: a forest and its table share one file."""
         pairs, others = self.paired_runs(scale, exhibit), self.exhibits_made_from("contrasts")
 
         def has_all(name: str) -> bool:
