@@ -238,7 +238,7 @@ def test_runs_on_other_images_are_refused(plan):
 
 @pytest.fixture(scope="module")
 def written(plan, tmp_path_factory) -> tuple[list[dict[str, Any]], Path]:
-    folder = tmp_path_factory.mktemp("claims")
+    folder = tmp_path_factory.mktemp("site") / "claims"
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), folder / "claims")
     return found, folder / "claims"
@@ -274,11 +274,11 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(plan, written):
 
 
 def test_a_scale_without_runs_has_a_page_and_a_file_of_another_kind_is_refused(planned, make_scale, tmp_path):
-    plan = planned(make_scale(roles={}, features=None, only=["judged"]))
+    plan, folder = planned(make_scale(roles={}, features=None, only=["judged"])), tmp_path / "claims"
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), tmp_path / "claims")
+    write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), folder / "claims")
     assert {one["verdict"] for one in found} == {"nobody has run it"}
-    assert (tmp_path / "claims.csv").read_text().startswith("paper,name,")
-    (tmp_path / "claims.json").write_text("{}")
+    assert (folder / "claims.csv").read_text().startswith("paper,name,") and (folder / "claims.html").is_file()
+    (folder / "claims.json").write_text("{}")
     with pytest.raises(InputError, match=r"claims\.json"):
-        read_claims(tmp_path / "claims.json")
+        read_claims(folder / "claims.json")

@@ -47,7 +47,7 @@ def write_claims(claims: Sequence[Stored], scale: Scale, site: Site, stem: Path)
         claims: Claims as ``judge_claims`` returns them.
         scale: Scale at which they were tested.
         site: Site of the scale.
-        stem: Path without a suffix.
+        stem: Path without a suffix, ``claims/claims`` in the folder of the site.
     """
     counts, tested = counts_of(claims), [claim for claim in claims if claim["cells"]]
     about = {"format": FORMAT, "scale": scale.scale, "title": scale.title, "counts": counts, "claims": tested}
