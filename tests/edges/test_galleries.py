@@ -217,7 +217,7 @@ CASES = [
     refused("evaluate s.npy --phi cosines.npy --trec runs --trec-grades", "cosines.npy", "is -"),
     refused("evaluate s.npy --phi phi_zero.npy", "phi_zero.npy", "0 everywhere"),
     refused("evaluate s.npy --phi phi_tiny.npy", "phi_tiny.npy", "e-09"),
-    right("evaluate s.npy --phi phi_gaps.npy", "1 of 20 images", "N@k kept"),
+    right("evaluate s.npy --phi phi_gaps.npy", "1 of 20 images", "NCS@k kept"),
     right("evaluate distances.npy", "worse than chance"),
     right("evaluate coarse.npy", "R@1 from"),
     right("evaluate few.npy", "has 4 images", "R@5, R@10"),

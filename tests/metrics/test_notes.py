@@ -116,7 +116,7 @@ def test_queries_of_which_phi_says_nothing_are_counted(empty):
 def test_a_phi_of_own_items_alone_says_nothing_once_these_are_removed():
     own = (np.arange(N_IMAGES) == OWNER[:, None]).astype(float)
     said = notes(scores(), {"binary": own})
-    assert "i2t: 60 of 60 images have nothing to find by N@k removed" in said
+    assert "i2t: 60 of 60 images have nothing to find by NCS@k removed" in said
 
 
 def test_queries_that_a_metric_leaves_out_are_counted():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config.metrics import metric_of
+from fivesentences.config.metrics import metric_of, shown_name
 from fivesentences.errors import Cure
 from fivesentences.metrics.ranking import Ranking, rank
 from fivesentences.metrics.values import percent
@@ -182,7 +182,7 @@ def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:
     for (metric, phi, truth), nothing in placed.nothing.items():
         if nothing.any():
             of = alike.setdefault((int(nothing.sum()), phi, metric_of(metric).needs in ALWAYS_LEFT_OUT), [])
-            of.append(f"{metric} {truth}".strip())
+            of.append(f"{shown_name(metric)} {truth}".strip())
     for (number, phi, left_out), metrics in alike.items():
         what = f"{number:,} of {len(placed.ahead):,} {queries} have nothing to find by {', '.join(metrics)}"
         end = "are left out" if left_out or empty == "skip" else "count 0"
