@@ -1,7 +1,7 @@
 """What each build writes: pages of commands, options, metrics, licences and results, long tables, JSON schemas.
 
-The pages are in ``docs/reference``, which is not in git. A document in git contains a long table as a mark,
-``<!-- table NAME -->``, and a sentence for other readers until ``<!-- / -->``; Sphinx reads the table in their place. The schemas are in ``schemas`` of the built
+The pages are in ``docs/reference`` (not in git). A tracked document has a mark, ``<!-- table NAME -->``, and
+a sentence until ``<!-- / -->``; Sphinx reads a long table in their place. The schemas are in ``schemas`` of the built
 site, where an editor finds them (config/README.md describes how).
 """
 
