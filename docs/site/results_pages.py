@@ -16,6 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
+SHOWN = (RESULTS, Path("docs", "demo"))  # docs/keep_demo makes the second
 FRAME = '<header class="side">'  # where navigation begins, in paper/templates/shell.html
 
 
@@ -30,7 +31,7 @@ def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
     folder = Path(app.srcdir, app.env.docname).parent
     for node in list(doctree.findall(addnodes.download_reference)):
         path = Path(os.path.normpath(folder / node["reftarget"]))
-        if path.is_relative_to(Path(app.srcdir, RESULTS)) and path.suffix == ".html":
+        if path.suffix == ".html" and any(path.is_relative_to(Path(app.srcdir, one)) for one in SHOWN):
             page = nodes.reference("", "", *node.children, refuri=Path(os.path.relpath(path, folder)).as_posix())
             node.replace_self(page)
 
@@ -40,7 +41,7 @@ def _copy(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or not Path(app.srcdir, RESULTS).is_dir():
         return
     listed = subprocess.run(
-        ["git", "ls-files", "-z", RESULTS], cwd=app.srcdir, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", *SHOWN], cwd=app.srcdir, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
         (out := Path(app.outdir, name)).parent.mkdir(parents=True, exist_ok=True)

@@ -86,7 +86,7 @@ class Comparisons:
         phis = dict.fromkeys(
             [self.plan.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.plan.phi.matrices)]
         )
-        options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)]}
+        options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)], "queries": spec.queries}
         return Retrievals(study, dataset, list(runs), list(phis), options)
 
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:

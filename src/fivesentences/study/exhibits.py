@@ -925,6 +925,8 @@ class GallerySpec(Exhibit):
     has photographs."""
     contrasts: list[ContrastSpec] = Field(default=[])
     """Two of them each, such as a loss and its control, whose largest differences are shown."""
+    queries: int = Field(default=6, ge=1)
+    """How many queries each criterion chooses in a direction."""
 
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> Self:
