@@ -89,7 +89,7 @@ def write_exhibit(
         context: Where it stands.
         numbers: The files that ``spec.reads`` names.
         stem: Path without suffix.
-        formats: Which files to write; None: all of a table, and .svg, .pdf, .csv and .json of a figure.
+        formats: Which files to write; None: all of a table, and .svg, .narrow.svg, .pdf, .csv and .json of a figure.
         look: ``width`` and ``style`` of a figure, see ``write_drawing``.
 
     Raises:

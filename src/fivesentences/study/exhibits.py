@@ -651,13 +651,14 @@ class CorrelationsFigure(FigureSpec):
     kind: Literal["correlations"]
     judges: list[Judge] = Field(min_length=1)
     phis: list[PhiName] = Field(min_length=1)
-    references: References = "kept"
+    references: References | list[References] = "kept"
+    """A list: a line for each phi with each of them."""
     pairs: Pairs = OTHER_IMAGES
     statistic: Statistic = "pearson"
 
     def judged(self) -> list[tuple[PhiName, References]]:
         """Return its phi."""
-        return [(phi, self.references) for phi in self.phis]
+        return [(phi, references) for phi in self.phis for references in as_list(self.references)]
 
 
 class PhiFigure(FigureSpec):

@@ -75,7 +75,11 @@ def subspace_forest_figure(spec: SubspaceForestFigure, context: Context, numbers
         *spec.notes,
     ]
     panels_of = {
-        one.key: (" ".join(one.key), f"{one.metric}, {SIDES[one.direction]}", SUBSPACE_DECIMALS)
+        one.key: (
+            " ".join(one.key),
+            one.metric if one.direction == "mean" else f"{one.metric}, {SIDES[one.direction]}",
+            SUBSPACE_DECIMALS,
+        )
         for one in spec.measures
     }
     return _forest(found, panels_of, notes, study)
@@ -93,7 +97,7 @@ def _forest(
         study: The study.
     """
     baselines = {sides_in_words(one.contrast, study)[1] for one in found.of}
-    groups = {
+    groups: dict[str, list[tuple[str, Measured[Any]]]] = {
         title: [(_line_of(one.contrast, baselines, study), one) for one in measured]
         for title, measured in groups_of(found.of, study).items()
     }
@@ -101,7 +105,8 @@ def _forest(
     for setting, some in groups.items():
         for label, measured in some:
             for metric, (name, _, _) in panels_of.items():
-                one, start = measured.metrics[metric], (setting, label, name)
+                one = measured.metrics[metric]
+                start = (setting, label, name)
                 lines.append((*start, MEAN, one.mean, one.low, one.high))
                 of_seeds = zip(measured.contrast.seeds, one.differences, strict=True)
                 lines += [(*start, str(seed), value, None, None) for seed, value in of_seeds]
