@@ -42,6 +42,7 @@ FIGURES = {
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
     "category_margins": "sched_sam/category_margins",
+    "correlations": "meaning/agreement",
     "curves": "evidence_fractions/crossing",
     "forest": "evidence_seeds/seeds_forest",
     "found_positives": "daa_supp/found_positives",
@@ -49,14 +50,19 @@ FIGURES = {
     "hubness": "knn_margin/hubness",
     "margin_by_epoch": "sched_sam/margin_by_epoch",
     "margins": "evidence_margins/margin_distribution",
+    "means": "five_sentences/sgr",
     "metric_agreement": "metric_agreement/agreement",
     "phi_histogram": "five_sentences/phi_histogram",
     "retrievals": "five_sentences/figure1",
     "semantic_recall_over_m": "five_sentences/figure3",
     "start_and_share": "sched_sam/start_and_share",
     "subspace": "sched_sam/subspace",
+    "subspace_forest": "sched_sam/gains",
 }
-FORMS = {"tables": [".csv", ".html", ".json", ".md", ".tex"], "figures": [".csv", ".json", ".pdf", ".svg"]}
+FORMS = {
+    "tables": [".csv", ".html", ".json", ".md", ".tex"],
+    "figures": [".csv", ".json", ".narrow.svg", ".pdf", ".svg"],
+}
 every_figure = pytest.mark.parametrize("exhibit", FIGURES.values(), ids=FIGURES)
 
 
@@ -66,7 +72,7 @@ def kinds_of(union: Any) -> set[str]:
 
 
 def files_of(stem) -> dict[str, bytes]:
-    return {path.suffix: path.read_bytes() for path in sorted(stem.parent.glob(f"{stem.name}.*"))}
+    return {"".join(path.suffixes): path.read_bytes() for path in sorted(stem.parent.glob(f"{stem.name}.*"))}
 
 
 def test_the_tests_below_have_one_of_every_kind():

@@ -42,6 +42,7 @@ rule plot_figure:
         data="results/paper/{scale}/{figure}.csv",
         pdf="results/paper/{scale}/{figure}.pdf",
         svg=reported("results/paper/{scale}/{figure}.svg", "Figures"),
+        narrow="results/paper/{scale}/{figure}.narrow.svg",
     log:
         "logs/paper/{scale}/{figure}.log",
     benchmark:

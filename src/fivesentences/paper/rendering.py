@@ -41,15 +41,17 @@ FIGURES = {
     "hubness": "figures.hubness:hubness_figure",
     "margin_by_epoch": "figures.schedules:margin_by_epoch_figure",
     "margins": "figures.margins:margins_figure",
+    "means": "figures.means:means_figure",
     "metric_agreement": "figures.metric_agreement:metric_agreement_figure",
     "phi_histogram": "figures.phi:phi_histogram_figure",
     "retrievals": "figures.retrievals:retrievals_figure",
     "semantic_recall_over_m": "figures.curves:semantic_recall_figure",
     "start_and_share": "figures.schedules:start_and_share_figure",
     "subspace": "figures.categories:subspace_figure",
+    "subspace_forest": "figures.forest:subspace_forest_figure",
 }
 # Kinds that are made from the tidy table of results of their runs.
-OF_RESULTS = ("runs", "curves", "front", "semantic_recall_over_m")
+OF_RESULTS = ("runs", "curves", "front", "means", "semantic_recall_over_m")
 
 
 def maker_of(spec: TableSpec | FigureSpec) -> Callable[..., Any]:
@@ -87,7 +89,7 @@ def write_exhibit(
         context: Where it stands.
         numbers: The files that ``spec.reads`` names.
         stem: Path without suffix.
-        formats: Which files to write; None: all of a table, and .svg, .pdf, .csv and .json of a figure.
+        formats: Which files to write; None: all of a table, and .svg, .narrow.svg, .pdf, .csv and .json of a figure.
         look: ``width`` and ``style`` of a figure, see ``write_drawing``.
 
     Raises:

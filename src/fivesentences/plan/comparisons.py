@@ -102,10 +102,12 @@ class Comparisons:
 
     def first_with_pairs(self, scale: str, exhibit: str) -> str:
         """Return the first exhibit that has all of its pairs: a forest and its table are drawn from one file."""
-        pairs, others = self.paired_runs(scale, exhibit), self.exhibits_made_from("contrasts")
+        source = self.plan.exhibits[exhibit].reads
+        pairs_of = self.paired_runs if source == "contrasts" else self.paired_subspaces
+        pairs, others = pairs_of(scale, exhibit), self.exhibits_made_from(source)
 
         def has_all(name: str) -> bool:
-            known = self.paired_runs(scale, name)
+            known = pairs_of(scale, name)
             return all(pair in known for pair in pairs)
 
         return next(name for name in others if name == exhibit or has_all(name))

@@ -65,7 +65,8 @@ class Report:
                 parts = ("histories", "category_margins")
                 return [path for part in parts for path in self.plan.subspaces.numbers_of(methods, part)]
             case "subspace_contrasts":
-                return [places.subspace_contrasts(scale, name)] if compared.paired_subspaces(scale, name) else []
+                made = compared.paired_subspaces(scale, name)
+                return [places.subspace_contrasts(scale, compared.first_with_pairs(scale, name))] if made else []
             case "subspace_projection" if methods:
                 margins = self.plan.subspaces.numbers_of(methods[:1], "category_margins")
                 return [places.subspace_projection(scale, name), *margins]

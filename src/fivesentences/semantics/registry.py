@@ -256,7 +256,7 @@ IN_WORDS = {
     **{f"spice_{part}": f"SPICE, {part}s" for part in ("object", "attribute", "relation", "colour", "count", "size")},
     **{f"bleu{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)},
     "rouge_l": "ROUGE-L",
-    "tfidf": "tf-idf cosine",
+    "tfidf": "tf-idf",
     "bleu_daa": "BLEU of DAA",
     "rouge_daa": "ROUGE of DAA",
     "embedding": "MiniLM",

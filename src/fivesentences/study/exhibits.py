@@ -651,13 +651,14 @@ class CorrelationsFigure(FigureSpec):
     kind: Literal["correlations"]
     judges: list[Judge] = Field(min_length=1)
     phis: list[PhiName] = Field(min_length=1)
-    references: References = "kept"
+    references: References | list[References] = "kept"
+    """A list: a line for each phi with each of them."""
     pairs: Pairs = OTHER_IMAGES
     statistic: Statistic = "pearson"
 
     def judged(self) -> list[tuple[PhiName, References]]:
         """Return its phi."""
-        return [(phi, self.references) for phi in self.phis]
+        return [(phi, references) for phi in self.phis for references in as_list(self.references)]
 
 
 class PhiFigure(FigureSpec):
@@ -841,6 +842,24 @@ class ForestFigure(FigureSpec):
     """Of Nsum and ASP; null: the scale's evaluation_phi."""
 
 
+class SubspaceForestFigure(FigureSpec):
+    """A forest of methods of category retrieval."""
+
+    reads: ClassVar[Source] = "subspace_contrasts"
+
+    kind: Literal["subspace_forest"]
+    contrasts: list[SubspaceContrastSpec] = Field(min_length=1)
+    measures: list[SubspaceMeasure] = Field(default=[SubspaceMeasure()], min_length=1, max_length=3)
+    """A panel each."""
+
+
+class MeansFigure(RunsFigure):
+    """One metric of runs: a dot per row for the mean, and a small one for each seed."""
+
+    kind: Literal["means"]
+    columns: list[ColumnSpec] = Field(min_length=1, max_length=1)
+
+
 class MarginsFigure(FigureSpec):
     """Histograms of adaptive margins, and what their variance is made of, by dataset and fraction."""
 
@@ -962,12 +981,14 @@ AnyFigure = Annotated[
     | HubnessFigure
     | MarginByEpochFigure
     | MarginsFigure
+    | MeansFigure
     | MetricAgreementFigure
     | PhiHistogramFigure
     | RetrievalsFigure
     | SemanticRecallFigure
     | StartAndShareFigure
-    | SubspaceFigure,
+    | SubspaceFigure
+    | SubspaceForestFigure,
     Field(discriminator="kind"),
 ]
 

@@ -18,7 +18,7 @@ from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi,
 from fivesentences.paper.text.names import STATISTICS, number, phi_in_words
 from fivesentences.study.exhibits import CorrelationsFigure
 
-COLUMNS = ["judge", "dataset", "phi", "statistic", "pairs", "value", "low", "high", "n_pairs"]
+COLUMNS = ["judge", "dataset", "phi", "references", "statistic", "pairs", "value", "low", "high", "n_pairs"]
 LINE = 0.2  # inches of a phi
 
 
@@ -28,10 +28,10 @@ def correlations_figure(spec: CorrelationsFigure, context: Context, numbers: Seq
     phis = [phi for phi in spec.phis if scale.shows(phi)]
     lines = []
     for judge in (one for one in scale.judges if one.judge in spec.judges):
-        for phi in phis:
-            one = agreement_with(agreements, judge.judge, phi, spec.references, spec.pairs, spec.statistic)
+        for phi, references in (asked for asked in spec.judged() if asked[0] in phis):
+            one = agreement_with(agreements, judge.judge, phi, references, spec.pairs, spec.statistic)
             found = (one.value, one.low, one.high, one.n_pairs)
-            lines.append((judge.judge, judge.dataset, phi, spec.statistic, spec.pairs, *found))
+            lines.append((judge.judge, judge.dataset, phi, references, spec.statistic, spec.pairs, *found))
     data = pd.DataFrame(lines, columns=COLUMNS).astype(dict.fromkeys(("value", "low", "high"), float))
     data = data[data["value"].notna()]  # a phi that is constant over these pairs correlates with nothing
     notes = [
@@ -49,7 +49,10 @@ def _draw(spec: CorrelationsFigure, canvas: Figure, context: Context, data: pd.D
     height = LINE * data["judge"].value_counts().max() + 0.7
     for panel, judge in zip(panels(canvas, len(judges), 1, height), judges, strict=True):
         rows = data[data["judge"] == judge].sort_values("value", ascending=False)
-        names = [context.study.label_of(phi, phi_in_words(phi)) for phi in rows["phi"]]
+        names = [
+            context.study.label_of(phi, phi_in_words(phi)) + (", own caption left out" if references != "kept" else "")
+            for phi, references in zip(rows["phi"], rows["references"], strict=True)
+        ]
         places = range(len(rows))
         panel.hlines(places, rows["low"], rows["high"], color=COLOURS[0], linewidth=1.4)
         panel.plot(rows["value"], places, "o", color=COLOURS[0], markersize=5, markeredgewidth=0)

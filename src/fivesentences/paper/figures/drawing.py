@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.style import STYLE, WIDTH
+from fivesentences.paper.figures.style import ON_PHONES, STYLE, WIDTH
 from fivesentences.paper.figures.svg import slim
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
@@ -24,7 +24,7 @@ from fivesentences.paper.text.subspace_notes import notes_on_left_out
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.exhibits import ColumnSpec, FigureSpec
 
-FIGURE_FORMATS = ("svg", "pdf", "csv", "json")
+FIGURE_FORMATS = ("svg", "narrow.svg", "pdf", "csv", "json")
 # Of each format: what makes two equal drawings differ.
 UNDATED: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -104,7 +104,8 @@ def write_drawing(
         title: Its title.
         caption: Its caption.
         drawing: What is drawn.
-        formats: Formats of matplotlib, csv (its data), json (title, caption and notes).
+        formats: Formats of matplotlib, narrow.svg (for phones, whatever the width), csv (its data), json (title,
+            caption and notes).
         width: Inches; texts and marks keep their size.
         style: A style file of matplotlib's, on top of the package's.
 
@@ -114,13 +115,10 @@ def write_drawing(
     # Labels and names are shown as they are: of a dollar sign matplotlib would make a formula, or fail at one.
     own = {} if style is None else read_style(style)
     with matplotlib.style.context(["default", STYLE, own, {"text.parse_math": False}]):
-        canvas = Figure(figsize=(width, 1.0))
-        if drawing.data.empty:
-            canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
-        else:
-            drawing.draw(canvas)
-        for form in (one for one in formats if one not in ("csv", "json")):
-            with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
+        drawn = _on_canvas(drawing, width)
+        for suffix in (one for one in formats if one not in ("csv", "json")):
+            canvas, form = (_on_canvas(drawing, ON_PHONES), "svg") if suffix == "narrow.svg" else (drawn, suffix)
+            with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
                 canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
                 if form == "svg":
                     temporary.write_text(slim(temporary.read_text(encoding="utf-8")), encoding="utf-8")
@@ -130,6 +128,15 @@ def write_drawing(
     if "json" in formats:
         texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
         write_json(stem.with_name(f"{stem.name}.json"), texts)
+
+
+def _on_canvas(drawing: Drawing, width: float) -> Figure:
+    canvas = Figure(figsize=(width, 1.0))
+    if drawing.data.empty:
+        canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
+    else:
+        drawing.draw(canvas)
+    return canvas
 
 
 def read_style(path: Path) -> dict[str, Any]:

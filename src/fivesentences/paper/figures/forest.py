@@ -13,26 +13,31 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import COLOURS, NARROW, SOFT
-from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
+from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Difference, Measured, measured_contrasts
+from fivesentences.paper.tables.subspaces import DECIMALS as SUBSPACE_DECIMALS
+from fivesentences.paper.tables.subspaces import SIDES
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
     contrast_in_words,
     groups_of,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
+    notes_on_pairs,
     sides_in_words,
 )  # fmt: skip
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import MINUS, number, signed, unique, wrapped
 from fivesentences.paper.text.run_notes import notes_on_missing
-from fivesentences.study.exhibits import ForestFigure
-from fivesentences.study.expand import Contrast, contrasts_of
+from fivesentences.paper.text.subspace_notes import notes_on_left_out, notes_on_measures
+from fivesentences.study.exhibits import ForestFigure, SubspaceForestFigure
+from fivesentences.study.expand import Contrast, SubspaceContrast, contrasts_of, subspace_contrasts
 from fivesentences.study.study import Study
 
 COLUMNS = ["setting", "contrast", "metric", "seed", "value", "low", "high"]
 MEAN = "mean"  # stands for the seed of the mean over seeds
 LINE, SIZE, CHARACTERS = 0.13, 7.8, 36  # inches of a line of text, its points, and characters of a label
 LETTERS = 17  # in an inch
+DECIMALS = 1
 BELOW = 0.6  # lines from a mean to its seeds
 BESIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False, "va": "center"}
 Groups = Mapping[str, Sequence[tuple[str, Measured]]]
@@ -43,20 +48,6 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
     study, scale = context.study, context.scale
     contrasts = contrasts_of(spec.contrasts, study, scale)
     found = measured_contrasts(contrasts, numbers, context.where(spec))
-    baselines = {sides_in_words(one.contrast, study)[1] for one in found.of}
-    groups = {
-        title: [(_line_of(one.contrast, baselines, study), one) for one in measured]
-        for title, measured in groups_of(found.of, study).items()
-    }
-    lines: list[tuple[Any, ...]] = []
-    for setting, some in groups.items():
-        for label, measured in some:
-            for metric in spec.measures:
-                one, start = measured.metrics[metric], (setting, label, metric)
-                lines.append((*start, MEAN, one.mean, one.low, one.high))
-                of_seeds = zip(measured.contrast.seeds, one.differences, strict=True)
-                lines += [(*start, str(seed), value, None, None) for seed, value in of_seeds]
-    data = pd.DataFrame(lines, columns=COLUMNS).astype({"low": float, "high": float})
     notes = [
         *notes_on_contrasts(found, spec.measures, study),
         *_how_to_read(found.of),
@@ -65,11 +56,66 @@ def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path])
         *notes_on_missing(study, scale, context.rows(spec)),
         *spec.notes,
     ]
+    panels_of = {metric: (metric, METRICS[metric], DECIMALS) for metric in spec.measures}
+    return _forest(found, panels_of, notes, study)
+
+
+def subspace_forest_figure(spec: SubspaceForestFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the differences of methods of category retrieval, as ``forest_figure``."""
+    study, scale = context.study, context.scale
+    contrasts = subspace_contrasts(spec.contrasts, study, scale)
+    found = measured_contrasts(contrasts, numbers, context.where(spec))
+    both = [row for contrast in contrasts for row in (contrast.a, contrast.b)]
+    notes = [
+        *notes_on_pairs(found, study),
+        *_how_to_read(found.of),
+        *(notes_on_measures(spec.measures) if found.of else []),
+        *notes_on_contrasts_left_out(contrasts, scale.scale, study),
+        *notes_on_left_out(both, scale, study),
+        *spec.notes,
+    ]
+    panels_of = {
+        one.key: (
+            " ".join(one.key),
+            one.metric if one.direction == "mean" else f"{one.metric}, {SIDES[one.direction]}",
+            SUBSPACE_DECIMALS,
+        )
+        for one in spec.measures
+    }
+    return _forest(found, panels_of, notes, study)
+
+
+def _forest(
+    found: Contrasts[AnyContrast], panels_of: Mapping[Any, tuple[str, str, int]], notes: Sequence[str], study: Study
+) -> Drawing:
+    """Lay out measured contrasts.
+
+    Args:
+        found: The contrasts.
+        panels_of: For each panel, by the key of its measure: its name in the data, its title, and its decimals.
+        notes: Sentences below the figure.
+        study: The study.
+    """
+    baselines = {sides_in_words(one.contrast, study)[1] for one in found.of}
+    groups: dict[str, list[tuple[str, Measured[Any]]]] = {
+        title: [(_line_of(one.contrast, baselines, study), one) for one in measured]
+        for title, measured in groups_of(found.of, study).items()
+    }
+    lines: list[tuple[Any, ...]] = []
+    for setting, some in groups.items():
+        for label, measured in some:
+            for metric, (name, _, _) in panels_of.items():
+                one = measured.metrics[metric]
+                start = (setting, label, name)
+                lines.append((*start, MEAN, one.mean, one.low, one.high))
+                of_seeds = zip(measured.contrast.seeds, one.differences, strict=True)
+                lines += [(*start, str(seed), value, None, None) for seed, value in of_seeds]
+    data = pd.DataFrame(lines, columns=COLUMNS).astype({"low": float, "high": float})
     zero = f"0 = {baselines.pop()}" if len(baselines) == 1 else "0 = no difference"
-    return Drawing(data, notes, lambda canvas: _draw(canvas, spec, groups, zero))
+    return Drawing(data, notes, lambda canvas: _draw(canvas, panels_of, groups, zero))
 
 
-def _line_of(contrast: Contrast, baselines: Collection[str], study: Study) -> str:
+def _line_of(contrast: Contrast | SubspaceContrast, baselines: Collection[str], study: Study) -> str:
     """Name a contrast: what it asks, or its first side if all have the same second one, or both sides."""
     alone = sides_in_words(contrast, study)[0] if len(baselines) == 1 else ""
     return contrast.question or alone or contrast_in_words(contrast, study)
@@ -84,7 +130,7 @@ def _how_to_read(measured: Sequence[Measured]) -> list[str]:
     return notes
 
 
-def _draw(canvas: Figure, spec: ForestFigure, groups: Groups, zero: str) -> None:
+def _draw(canvas: Figure, panels_of: Mapping[Any, tuple[str, str, int]], groups: Groups, zero: str) -> None:
     """Labels at the left, and for each metric a panel with its numbers in words beside it."""
     # Places are in lines of text from the top.
     labels, middles, titles, spans, down = [], [], [], [], 0.0
@@ -98,11 +144,11 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups, zero: str) -> None
             down += height
         spans.append((start, down))
     measured = [one for contrasts in groups.values() for _, one in contrasts]
-    found = panels(canvas, len(spec.measures), len(spec.measures), LINE * down + 0.6, sharey=True)
-    for panel, metric in zip(found, spec.measures, strict=True):
+    found = panels(canvas, len(panels_of), len(panels_of), LINE * down + 0.6, sharey=True)
+    for panel, (metric, (_, shown, decimals)) in zip(found, panels_of.items(), strict=True):
         lines = [(middle, one.metrics[metric]) for middle, one in zip(middles, measured, strict=True)]
-        _draw_panel(panel, lines, spans)
-        panel.set_title(f"Difference in {METRICS[metric]}", fontsize=8.5, weight="bold")
+        _draw_panel(panel, lines, spans, decimals)
+        panel.set_title(f"Difference in {shown}", fontsize=8.5, weight="bold")
         panel.set_xlabel(zero, loc="left")
     found[0].set_yticks(middles, labels, fontsize=SIZE)
     found[0].set_ylim(down, 0)
@@ -124,16 +170,18 @@ def _label(label: str) -> str:
     return "\n".join(wrapped(side, CHARACTERS, 3, "  ") for side in sides)
 
 
-def _draw_panel(panel: Any, lines: Sequence[tuple[float, Difference]], spans: Sequence[tuple[float, float]]) -> None:
+def _draw_panel(
+    panel: Any, lines: Sequence[tuple[float, Difference]], spans: Sequence[tuple[float, float]], decimals: int
+) -> None:
     for top, bottom in spans:
         panel.plot([0, 0], [top, bottom], color=SOFT, linewidth=0.7, zorder=1)
     dot: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "markeredgewidth": 0}
     for middle, found in lines:
-        words = signed(found.mean, 1)
+        words = signed(found.mean, decimals)
         if found.low is None:
             panel.plot(found.mean, middle, **dot | {"markeredgewidth": 1}, markersize=4.2, markerfacecolor="white")
         else:
-            words += f" [{number(found.low, 1)}, {number(found.high, 1)}]"
+            words += f" [{number(found.low, decimals)}, {number(found.high, decimals)}]"
             below, seed = [middle + BELOW] * len(found.differences), {"linestyle": "", "alpha": 0.35, "markersize": 2.6}
             panel.plot(found.differences, below, **dot | seed, zorder=2)
             panel.plot([found.low, found.high], [middle, middle], color=COLOURS[0], linewidth=1.3, zorder=3)

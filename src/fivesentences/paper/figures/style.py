@@ -18,6 +18,7 @@ HATCHED: dict[str, Any] = {"facecolor": (OWN_COLOUR, 0.35), "edgecolor": OWN_COL
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 7.4  # inches, unless a user asks for another
+ON_PHONES = 4.1  # inches: of the second drawing, for narrow screens
 NARROW = 5.0  # inches: a figure of less has its panels below each other
 SMALL = 7.5  # points: of what explains a figure
 # One style for all figures, on top of matplotlib's defaults: a matplotlibrc of the machine changes nothing.

@@ -14,6 +14,7 @@ FAMILY = "Source Sans 3"
 # Text between tags, numbers with more digits than anybody sees, and the white space with which matplotlib indents.
 TEXT, LONG, SPACE = re.compile(r"<text[^>]*>([^<]*)<"), re.compile(r"(\d\.\d\d)\d+"), re.compile(r"\s*\n\s*")
 COMMENT, DATA, EMPTY = re.compile(r"<!--.*?-->", re.DOTALL), re.compile(r'(?<=["(])data:[^")]*'), re.compile(r"\.00\b")
+WORDS = re.compile(r"(?<=>)[^<>]+(?=</text>)")
 BOLD = re.compile(r"font-weight: (?:bold|[6-9]00)|font: (?:bold|[6-9]00)")
 
 
@@ -23,19 +24,20 @@ def slim(svg: str) -> str:
     A picture on a page loads no fonts, so that the glyphs in use are part of the file; where a sign is missing in the
     typeface, the reader's sans serif stands in.
     """
-    rasters: list[str] = []  # numbers in an embedded picture are left alone
+    untouched: list[str] = []  # numbers in an embedded picture, or in words, are left alone
 
     def kept(match: re.Match[str]) -> str:
-        rasters.append(match[0])
-        return f"\0{len(rasters) - 1}\0"
+        untouched.append(match[0])
+        return f"\0{len(untouched) - 1}\0"
 
     svg = DATA.sub(kept, COMMENT.sub("", svg))
     if TEXT.search(svg):
         used = unescape("".join(TEXT.findall(svg)))
         faces = "".join(_face(weight, used) for weight in ("normal", "bold") if weight == "normal" or BOLD.search(svg))
         svg = svg.replace("'DejaVu Sans'", "sans-serif").replace("</style>", f"{faces}</style>", 1)
+    svg = WORDS.sub(kept, svg)
     svg = SPACE.sub(" ", EMPTY.sub("", LONG.sub(r"\1", svg))).replace("> <", "><")
-    return re.sub("\0(\\d+)\0", lambda match: rasters[int(match[1])], svg) + "\n"
+    return re.sub("\0(\\d+)\0", lambda match: untouched[int(match[1])], svg) + "\n"
 
 
 def _face(weight: str, used: str) -> str:

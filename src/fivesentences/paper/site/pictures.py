@@ -34,6 +34,12 @@ class Picture:
     name: str = ""
     photographs: bool = False
 
+    @property
+    def narrow(self) -> Path | None:
+        """The drawing for narrow screens beside it; None if there is none."""
+        beside = self.path.with_suffix(".narrow.svg")
+        return beside if self.path.suffix == ".svg" and beside.is_file() else None
+
 
 def drawn_as(stem: Path) -> Path:
     """Return the file of a figure: .svg, or .png of a kept figure whose numbers are not here to draw it again."""
