@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from fivesentences.commands.arguments import HELP, WORDS, as_command
 from fivesentences.console import Visible
-from fivesentences.errors import InputError, shortage, visible
+from fivesentences.errors import InputError, in_shell, shortage, visible
 
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
 COMMANDS = {
@@ -50,6 +50,16 @@ COMMANDS = {
         "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
         "report": "Write the tables and figures of a scale again, from results that were kept.",
     },
+}
+# What to do where the operating system refuses a path.
+CURES = {
+    errno.EACCES: "choose another place, or change its permissions",
+    errno.EPERM: "choose another place, or change its permissions",
+    errno.EROFS: "choose another place",
+    errno.EEXIST: "a file is in the way; name a folder, or move the file",
+    errno.ENOTDIR: "a part of the path is a file; name a folder",
+    errno.ENOENT: "it cannot be created there; choose another place",
+    errno.ENOSPC: "make room, or choose another place",
 }
 GROUPS = {
     "features": "Make files of image features, convert them and look at them.",
@@ -129,7 +139,8 @@ def main() -> None:
         try:
             sys.stdout, sys.stderr = Visible(sys.stdout), Visible(sys.stderr)  # type: ignore[assignment]
             _check_arguments()
-            app(prog_name="fivesentences")
+            with in_shell():
+                app(prog_name="fivesentences")
         finally:
             sys.stdout, sys.stderr = streams
             sys.stdout.flush()  # here, where an error can still be reported
@@ -144,7 +155,8 @@ def main() -> None:
             raise
         # A disk that fills up, a file that may not be read.
         if error.filename is not None and error.strerror is not None:
-            _end(f"{visible(str(error.filename))}: {error.strerror}.")
+            cure = CURES.get(error.errno or 0, "")
+            _end(f"{visible(str(error.filename))}: {error.strerror}{cure and f'; {cure}'}.")
         try:
             Path.cwd()
         except FileNotFoundError:

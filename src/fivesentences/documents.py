@@ -23,6 +23,8 @@ LARGEST_JSON = 2 << 30  # bytes; COCO's instances of 118,000 photographs are a q
 LARGEST_YAML = 5 << 20  # bytes; configuration is a thousandth of it
 MOST_VALUES = 1_000_000  # of a YAML file in which every alias is replaced by what it stands for
 _SMALL = 16 << 20  # bytes of JSON whose values are all checked; of larger files, those that look suspicious
+# How common binary files begin that are given where text is read.
+BINARY = {b"\x93NUMPY": "a NumPy array", b"PK\x03\x04": "a .zip or .npz archive", b"\x1f\x8b": "a gzip archive"}
 SEAL = "fivesentences.sha256"  # in an object that `storage.write_json` wrote: SHA-256 of the rest of it
 _SUSPICIOUS = re.compile(rb"\d{300}|\\u[dD][89a-fA-F]")  # a long number, or half of a surrogate pair
 
@@ -124,6 +126,9 @@ def text_of(data: bytes, where: Path | str) -> str:
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        for start, kind in BINARY.items():
+            if data.startswith(start):
+                raise InputError(f"this is {kind}, not text", where=where, cure="name a text file") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{where}: byte {error.start} (line {line}) is not UTF-8; save the file as UTF-8.") from None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib.util
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 
 # What libraries say in exceptions of any type when there is no memory, or no further thread or process.
 _MEMORY = re.compile(
@@ -22,9 +24,23 @@ class Argument(str):
     """Name of an argument as the ``where`` of an ``InputError``: the sentence goes on behind it ("k is 0")."""
 
 
+# True while a command runs, whose user cannot follow advice for callers of the library.
+_in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)
+
+
+@contextlib.contextmanager
+def in_shell() -> Iterator[None]:
+    """Give the advice for the command line alone."""
+    token = _in_shell.set(True)
+    try:
+        yield
+    finally:
+        _in_shell.reset(token)
+
+
 def Cure(python: str, shell: str) -> str:
     """Return the cure of a mistake that callers of the library and users of the command line mend differently."""
-    return f"{python} (on the command line: {shell})"
+    return shell if _in_shell.get() else f"{python} (on the command line: {shell})"
 
 
 def install(extra: str, otherwise: str = "") -> str:

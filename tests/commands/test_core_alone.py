@@ -51,7 +51,7 @@ NEED = {
     "evaluate sims.npy --eccv": "eccv",
     "phi spice captions.txt -o no.npy": "java",
     "captioning captions.txt captions.txt --per-image 1 --metric spice": "java",
-    "report scale.yaml": "workflow",
+    "report scale.yaml": "plots",
 }
 
 

@@ -25,7 +25,11 @@ from fivesentences.errors import did_you_mean
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 HELP = {"help_option_names": ["-h", "--help"]}
-WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
+# Below every help.
+WORDS = (
+    "phi: how well a caption describes an image. GT: ground truth, the query's own items. "
+    "i2t: images are queries; t2i: captions are. Scale: a configuration of the workflow."
+)
 _LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 

@@ -24,7 +24,7 @@ from fivesentences.config.consents import is_agreed
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
-from fivesentences.documents import read_yaml
+from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, counted, pip_install
 from fivesentences.machine import best_device, hardware, processors
 from fivesentences.models import MODELS
@@ -45,7 +45,7 @@ SERVES = {
     "extra hdf5": "features in HDF5, such as DAA's",
     "extra lite": "the image network of the scales on Flickr8k",
     "extra meaning": "sentence embeddings for phi",
-    "extra plots": "pictures of features, the tutorial",
+    "extra plots": "tables and figures (fivesentences report), pictures of features, the tutorial",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }
@@ -221,6 +221,7 @@ def _cluster() -> Iterator[Finding]:
 
 def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
+    check_file(path, "name a scale, such as config/demo.yaml in a clone of the repository")
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     scale = plan.scale.scale
     by_table = {name: count for name in plan.exhibits if (count := len(plan.report.shown_by(scale, name)))}

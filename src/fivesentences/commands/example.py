@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -46,14 +47,18 @@ def example(
         if (out / name).exists() and (out / name).read_bytes() != content:
             cure = "choose another folder with --out, or move the file away"
             raise InputError("another file of this name is there already", where=out / name, cure=cure)
+    if out.exists() and not out.is_dir():
+        raise InputError("this is a file, and several files are written", where=out, cure="name a folder with --out")
     out.mkdir(parents=True, exist_ok=True)
+    width = max(len(str(out / name)) for name in contents) + 1
     for name, (content, text) in contents.items():
         with replacing(out / name) as temporary:
             temporary.write_bytes(content)
         if not quiet:
-            print(f"{out / name!s:<14} {text}")
+            print(f"{out / name!s:<{width}} {text}")
     if not quiet:
-        print("\nNext: fivesentences evaluate sims.npy --captions captions.txt")
+        sims, captions = (shlex.quote(str(out / name)) for name in ("sims.npy", "captions.txt"))
+        print(f"\nNext: fivesentences evaluate {sims} --captions {captions}")
 
 
 def _files() -> list[tuple[str, bytes, str]]:

@@ -99,12 +99,15 @@ class Rows:
         for choice in choices if self.families is not None else ():
             if not any(choice.has(key[0], key[3]) for key in given):
                 cure = f"it needs {choice.needs}" if choice.needs else "leave it out"
+                if choice.needs == "phi":
+                    cure = "it needs phi: give --captions FILE, or --phi FILE"
                 raise InputError(f"no model has '{choice.text}'", where="--metrics", cure=cure)
         chosen = [key for key in given if any(choice.has(key[0], key[3]) for choice in choices)]
         below = [rules(about), units({key[0] for key in chosen})]
-        if formulas := {key[2] for key in chosen if metric_of(key[0]).formulas}:
-            named = " and ".join(FORMULAS[name] for name in sorted(formulas, reverse=True))
-            below.append(f"NCS and SR: {named}, with the query's own items unless a heading says otherwise.")
+        if by_formula := [key for key in chosen if metric_of(key[0]).formulas]:
+            named = " and ".join(FORMULAS[name] for name in sorted({key[2] for key in by_formula}, reverse=True))
+            titles = " and ".join(sorted({metric_of(key[0]).title.removesuffix("@k") for key in by_formula}))
+            below.append(f"{titles}: {named}, with the query's own items unless a heading says otherwise.")
         published = self.published
         table = rows_of(of_models, published.rows() if published else [], choices, tests, spelled=spelled)
         below += table.notes

@@ -86,6 +86,9 @@ def phi(
         fivesentences phi cider many.txt -o cider.top100 --top-k 100
     """
     started = time.monotonic()
+    if not captions.exists() and Path(name).is_file():
+        what = f"'{name}' is a file, and '{captions}' is not"
+        raise InputError(what, cure=f"the metric comes first: fivesentences phi {captions} {name} -o {out}")
     reads = (captions, image_of_caption, tuples)
     if top_k is None:
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)

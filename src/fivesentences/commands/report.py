@@ -10,7 +10,7 @@ import typer
 
 from fivesentences.commands.arguments import Quiet
 from fivesentences.corpus import Photographs
-from fivesentences.documents import read_yaml
+from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean, need
 from fivesentences.plan.plan import plan_of, scale_of
 from fivesentences.plan.report import short_names
@@ -68,12 +68,13 @@ def report(
         fivesentences report config/flickr8k_choice.yaml --only choices --format tex --out paper
     """
     for package in ("jinja2", "matplotlib"):
-        need(package, "workflow", "report")
+        need(package, "plots", "report")
     from fivesentences.paper.context import Context
     from fivesentences.paper.manifest import CURE, differences_from, read_manifest
     from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
     from fivesentences.paper.site.remaking import remake_pages
 
+    check_file(scale, "name a scale, such as config/demo.yaml in a clone of the repository")
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
     tidy = plan.places.tidy(name)
@@ -104,7 +105,11 @@ def report(
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
             kept = made.exists() or made.with_suffix(".png").exists()
             if only or (absent[0] in numbers and not kept and not ours):
-                raise InputError(f"{exhibit} is made of it", where=absent[0], cure=CURE)
+                clone = scale.absolute().parent.parent
+                elsewhere = not clone.samefile(Path()) and (clone / absent[0]).exists()
+                cure = f"results are read from the current folder: run the command in {clone}" if elsewhere else CURE
+                what = "this file is missing," if absent[0] in numbers else "these photographs are missing,"
+                raise InputError(f"{what} which {exhibit} needs", where=absent[0], cure=cure)
             what = "left out" if ours else "kept as fetched"
             said.append(f"{what}, since {absent[0]} is not here: {exhibit}")
             continue

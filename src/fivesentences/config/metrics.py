@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal, NamedTuple
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
 Unit = Literal["percent", "rank", "fraction", "count", "none"]
 Better = Literal["higher", "lower", "neither"]
@@ -288,7 +288,9 @@ def choices_of(names: str) -> list[Choice]:
         bare = base if _CUTOFF.fullmatch(cutoff) else choice.name
         of_list = " " in text and any(_plain(f"{_LIST}{text.split(' ', 1)[1]}").startswith(name) for name in known)
         if bare not in known and not of_list:
-            raise InputError(f"there is no metric '{text}'; there are: {', '.join(_short_names())}.", where="--metrics")
+            what = f"there is no metric '{text}'; there are: {', '.join(_short_names())} (with a cut-off from 1: R@1)"
+            guess = did_you_mean(text.upper(), _short_names())
+            raise InputError(what if guess else f"{what}.", where="--metrics", cure=guess)
         found.append(choice)
     return found
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory, read_npy
 from fivesentences.console import Bar
-from fivesentences.documents import check_file
+from fivesentences.documents import check_file, similar_name
 from fivesentences.errors import InputError, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
 from fivesentences.storage import check_record, check_zip
@@ -57,7 +57,11 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
         path, key = found["file"], found["key"]
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise InputError(f"matrices are read from {', '.join(SUFFIXES)}; this is none of them.", where=path)
+        if not path.exists():
+            hint = similar_name(path)
+            raise InputError("there is no such file or folder", where=path, cure=hint or "name a matrix or embeddings")
+        cure = "pass captions with --captions" if path.suffix == ".txt" else "save an array with numpy.save"
+        raise InputError(f"this is not a matrix ({', '.join(SUFFIXES)})", where=path, cure=cure)
     check_file(path)
     if path.suffix != ".npy":
         check_memory(path.stat().st_size, path)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import CATALOGUE_NAMES, datasets_called
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
 from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
@@ -60,7 +60,9 @@ class Protocol:
         raise InputError(
             f"{gallery.name} is {list(gallery.shape)}, but {self.name} has {self.images} images and {self.captions} "
             "captions",
-            cure=f"these fit it: {fitting}" if fitting else "leave the protocol out to score the whole matrix",
+            cure=f"these fit it: {fitting}"
+            if fitting
+            else f"{Cure('leave the protocol out', 'leave --dataset out')} to score the whole matrix",
         )
 
     @property

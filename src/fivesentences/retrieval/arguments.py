@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import Direction as Direction
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, InputError, did_you_mean
 
 LARGEST = 1_000_000_000
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
@@ -34,7 +34,9 @@ def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) 
         InputError: If it is not.
     """
     if value not in choices:
-        raise InputError(f"is {value!r}; expected {' or '.join(map(repr, choices))}.", where=Argument(name))
+        expected = f"is {value!r}; expected {' or '.join(map(repr, choices))}"
+        guess = did_you_mean(str(value), [choice for choice in choices if choice is not None])
+        raise InputError(expected if guess else f"{expected}.", where=Argument(name), cure=guess)
 
 
 def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[str | None]) -> tuple[str | None, ...]:

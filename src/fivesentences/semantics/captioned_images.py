@@ -94,6 +94,8 @@ def _blocks(texts: list[str], images: int, per_image: int | None, path: Path) ->
     if len(texts) != images * size:
         what = f"it has {len(texts):,} captions, and not {size} for each of the {images:,} candidates"
         cure = "give --per-image N where every image has N, or --image-of-caption FILE where the number varies"
+        if len(texts) < images:
+            cure = "give the candidates first, then the references"
         raise InputError(what, where=path, cure=cure)
     return [texts[start : start + size] for start in range(0, len(texts), size)]
 
@@ -159,7 +161,7 @@ def _check_one_each(table: CaptionTable, path: Path) -> None:
 
 def _several(path: Path, images: Sequence[str]) -> InputError:
     what = f"{len(images):,} images have a second caption: {_some(images)}"
-    return InputError(what, where=path, cure="give one caption of each image")
+    return InputError(what, where=path, cure="give one caption of each image; the candidates come first")
 
 
 def _some(names: Sequence[str]) -> str:

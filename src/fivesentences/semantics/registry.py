@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fivesentences.config.lazy_class import class_named
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Cure, InputError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +121,9 @@ def parse_name(phi_name: str) -> PhiParts:
     name, dash, tokenisation = phi_name.partition("-")
     metric = SEMANTIC_METRICS.get(name)
     if metric is None:
-        raise InputError(f"semantic metric is {name!r}; expected one of {', '.join(sorted(SEMANTIC_METRICS))}.")
+        expected = f"semantic metric is {name!r}; expected one of {', '.join(sorted(SEMANTIC_METRICS))}"
+        guess = did_you_mean(name, SEMANTIC_METRICS)
+        raise InputError(expected if guess else f"{expected}.", cure=guess)
     if not dash:
         return PhiParts(name, "whitespace" if metric.tokenised else None)
     if not metric.tokenised:

@@ -163,7 +163,7 @@ def comparable_named(name: str) -> Comparable:
     if name not in known:
         question = did_you_mean(name, known)
         what = f"there are no published rows '{name}'; there are: {', '.join(known)}"
-        raise InputError(what if question else f"{what}.", where="--beside", cure=question)
+        raise InputError(what if question else f"{what}.", cure=question)
     return known[name]
 
 
