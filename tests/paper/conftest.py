@@ -417,9 +417,10 @@ class MadeUp:
                 write_subspace_table(frames[table], places.subspace_numbers(job.name, part), columns)
         scale = plan.scale.scale
         if plan.exhibits[exhibit].reads == "subspace_contrasts":
-            pairs = plan.comparisons.paired_subspaces(scale, exhibit)
+            name = plan.comparisons.first_with_pairs(scale, exhibit)
+            pairs = plan.comparisons.paired_subspaces(scale, name)
             queries = [places.subspace_numbers(job.name, "queries") for job in jobs]
-            out = places.subspace_contrasts(scale, exhibit)
+            out = places.subspace_contrasts(scale, name)
             write_subspace_contrasts(pairs, queries, out, resamples=100)
         if plan.exhibits[exhibit].reads == "subspace_projection":
             out = places.subspace_projection(scale, exhibit)
@@ -439,6 +440,7 @@ def studies(studies):
     """The studies of the repository, and one of contrasts that the tiny scale of the workflow's tests makes too."""
     # One has contrasts by a phi of its own, which the tiny scale does not evaluate by.
     studies = {name: study for name, study in studies.items() if name != "evidence_inference"}
+    studies["meaning"].exhibit("agreement").judges.append("scenes_truth")  # the judge of the tiny scale
     return studies | {"contrasts": read_study(Path(__file__).parents[1] / "workflow" / "studies" / "contrasts.yaml")}
 
 

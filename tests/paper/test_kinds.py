@@ -50,7 +50,7 @@ FIGURES = {
     "hubness": "knn_margin/hubness",
     "margin_by_epoch": "sched_sam/margin_by_epoch",
     "margins": "evidence_margins/margin_distribution",
-    "means": "five_sentences/sgr",
+    "means": "evidence_models/rsum",
     "metric_agreement": "metric_agreement/agreement",
     "phi_histogram": "five_sentences/phi_histogram",
     "retrievals": "five_sentences/figure1",

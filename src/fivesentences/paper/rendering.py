@@ -100,6 +100,9 @@ def write_exhibit(
             write_table(make(spec, context, numbers), stem, formats or TABLE_FORMATS)
         elif isinstance(spec, FigureSpec):
             from fivesentences.paper.figures.drawing import FIGURE_FORMATS, write_drawing  # needs matplotlib
+            from fivesentences.paper.figures.style import WIDTH
 
+            if spec.shows_photographs:  # captions beside photographs have no room on a phone
+                look = {"narrow": WIDTH} | look
             drawing = make(spec, context, numbers)
             write_drawing(stem, spec.title, spec.caption, drawing, formats or FIGURE_FORMATS, **look)

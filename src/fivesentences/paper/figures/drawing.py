@@ -93,6 +93,7 @@ def write_drawing(
     drawing: Drawing,
     formats: Sequence[str] = FIGURE_FORMATS,
     width: float = WIDTH,
+    narrow: float = ON_PHONES,
     style: Path | None = None,
 ) -> None:
     """Write ``stem`` with the suffixes of the formats.
@@ -107,6 +108,7 @@ def write_drawing(
         formats: Formats of matplotlib, narrow.svg (for phones, whatever the width), csv (its data), json (title,
             caption and notes).
         width: Inches; texts and marks keep their size.
+        narrow: Inches of narrow.svg.
         style: A style file of matplotlib's, on top of the package's.
 
     Raises:
@@ -117,7 +119,7 @@ def write_drawing(
     with matplotlib.style.context(["default", STYLE, own, {"text.parse_math": False}]):
         drawn = _on_canvas(drawing, width)
         for suffix in (one for one in formats if one not in ("csv", "json")):
-            canvas, form = (_on_canvas(drawing, ON_PHONES), "svg") if suffix == "narrow.svg" else (drawn, suffix)
+            canvas, form = (_on_canvas(drawing, narrow), "svg") if suffix == "narrow.svg" else (drawn, suffix)
             with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
                 canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
                 if form == "svg":

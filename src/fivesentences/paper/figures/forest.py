@@ -106,7 +106,7 @@ def _forest(
         for label, measured in some:
             for metric, (name, _, _) in panels_of.items():
                 one = measured.metrics[metric]
-                start = (setting, label, name)
+                start: tuple[str, str, str] = (setting, label, name)
                 lines.append((*start, MEAN, one.mean, one.low, one.high))
                 of_seeds = zip(measured.contrast.seeds, one.differences, strict=True)
                 lines += [(*start, str(seed), value, None, None) for seed, value in of_seeds]

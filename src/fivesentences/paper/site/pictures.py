@@ -38,7 +38,7 @@ class Picture:
     def narrow(self) -> Path | None:
         """The drawing for narrow screens beside it; None if there is none."""
         beside = self.path.with_suffix(".narrow.svg")
-        return beside if self.path.suffix == ".svg" and beside.is_file() else None
+        return beside if not self.photographs and self.path.suffix == ".svg" and beside.is_file() else None
 
 
 def drawn_as(stem: Path) -> Path:

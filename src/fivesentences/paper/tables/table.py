@@ -192,7 +192,8 @@ class Table:
         if row.kind == "published":
             return [Line("published", (*row.labels[:-1], source), theirs)]
         ours = (ShownCell(number(one.value, at) or UNDEFINED, uncertainty(one, at), one.best) for one, at in cells)
-        lines = [Line("ours", row.labels, tuple(ours))]
+        nothing = "" if row.chance is None else " (learnt nothing)"
+        lines = [Line("ours", (*row.labels[:-1], row.labels[-1] + nothing), tuple(ours))]
         if any(cell.published is not None for cell in row.cells):
             lines.append(Line("published", (*blank, source), theirs))
         if any(cell.difference is not None for cell in row.cells):
