@@ -96,15 +96,12 @@ def protocol_named(name: str) -> Protocol:
     Raises:
         InputError: If there is none, or the name stands for several.
     """
-    if not isinstance(name, str):
-        what = f"is {type(name).__name__}, not a name"
-        of_phi = isinstance(name, Mapping)
-        cure = "pass phi as phis={'cider': phi}" if of_phi else f"name one of {', '.join(PROTOCOLS)}"
-        raise InputError(what, where=Argument("protocol"), cure=cure)
-    meant = [name] if name in PROTOCOLS else datasets_called(name)
+    if isinstance(name, Mapping):
+        raise InputError("is a dictionary", where=Argument("protocol"), cure="pass phi as phis={'cider': phi}")
+    meant = [name] if name in PROTOCOLS else datasets_called(name) if isinstance(name, str) else []
     if len(meant) != 1:
         choices = f"is {name!r}; it is one of {', '.join(meant or PROTOCOLS)}"
-        guess = None if meant else did_you_mean(name, [*PROTOCOLS, *CATALOGUE_NAMES.values()])
+        guess = None if meant else did_you_mean(str(name), [*PROTOCOLS, *CATALOGUE_NAMES.values()])
         raise InputError(choices if guess else f"{choices}.", where=Argument("protocol"), cure=guess)
     return PROTOCOLS[meant[0]]
 
