@@ -48,7 +48,7 @@ COMMANDS = {
     },
     "Check and report": {
         "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
-        "report": "Write the tables and figures of a scale again, from results that were kept.",
+        "report": "Redraw the tables, figures and pages of a scale from saved results.",
     },
 }
 # What to do where the operating system refuses a path.

@@ -169,6 +169,40 @@ def test_a_dataset_has_one_name_everywhere_and_other_names_mean_it(run, folder, 
     assert said.code == code and says in shown and "Value error" not in said.err, said.err
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("evaluate sims.npy --captions sims.npy", ["sims.npy", "NumPy array"]),
+        ("evaluate captions.txt", ["captions.txt", "--captions"]),
+        ("evaluate clip", ["clip", "no such file or folder"]),
+        ("evaluate simz.npy", ["simz.npy", "'sims.npy'"]),
+        ("evaluate sims.npy --dataset f30k", ["sims.npy", "f30k"]),
+        ("evaluate sims.npy --metrics NSC", ["'NSC'", "'NCS'"]),
+        ("evaluate sims.npy --metrics NCS", ["'NCS'", "--captions FILE"]),
+        ("evaluate sims.npy --inference cslz", ["'cslz'", "did you mean 'csls'"]),
+        ("evaluate sims.npy --captions captions.txt --metric spcie", ["'spcie'", "did you mean 'spice'"]),
+        ("phi captions.txt cider -o o.npy", ["captions.txt", "fivesentences phi cider captions.txt"]),
+        ("captioning captions.txt short.txt", ["short.txt", "candidates first"]),
+        ("example -o captions.txt", ["captions.txt", "folder"]),
+        ("report config/none.yaml", ["config/none.yaml", "clone"]),
+        ("doctor config/none.yaml", ["config/none.yaml", "clone"]),
+    ],
+)
+def test_a_slip_is_one_sentence_with_what_was_given_and_what_to_do(run, folder, words, names):
+    lines = Path("captions.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("short.txt").write_text("".join(lines[:50]), encoding="utf-8")
+    done = run(*words.split())
+    assert done.code == 1 and all(name in done.err for name in names), done.err
+    assert done.err.count("\n") <= 1 and "on the command line" not in done.err
+
+
+def test_the_example_names_its_files_where_they_are(run, folder):
+    done = run("example", "--out", "new folder")
+    assert done.code == 0
+    assert "evaluate 'new folder/sims.npy' --captions 'new folder/captions.txt'" in done.out
+    assert run("example", "--out", "new folder").code == 0  # the same files again
+
+
 def test_a_file_with_the_other_name_of_a_dataset_is_read_as_a_file(run, folder):
     Path("coco").write_text("image,caption\n1.jpg,a dog\n2.jpg,a cat\n")
     assert run("captions", "coco", "-o", "c.txt").code == 0

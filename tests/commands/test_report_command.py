@@ -32,6 +32,12 @@ def test_a_table_is_written_alone(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["choices.tex"]
 
 
+def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = run("report", str(ROOT / SCALE), "--only", "choice_forest")
+    assert said.code == 1 and str(ROOT) in said.err and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

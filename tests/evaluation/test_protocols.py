@@ -134,3 +134,8 @@ def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given,
         usual = evaluate(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
         assert usual.value("N@5", "i2t", ground_truth="kept") > wanted
         assert usual.value("N@5", "t2i", ground_truth="kept") == found.value("N@5", "t2i", ground_truth="kept")
+
+
+def test_phi_in_the_place_of_the_protocol_is_named():
+    with pytest.raises(InputError, match="phis="):
+        evaluate(np.eye(2, 3), np.eye(10, 3), {"cider": np.ones((10, 2))})  # type: ignore[arg-type]

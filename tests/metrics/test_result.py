@@ -90,7 +90,7 @@ def test_a_wrong_expression_says_what_there_is(result, key, says):
     ("metric", "direction", "needs"),
     [
         ("N@1", "i2t", "N@1 needs a phi"),
-        ("NCS@1", "i2t", "N@1 needs a phi"),
+        ("NCS@1", "i2t", "NCS@1 needs a phi"),
         ("Nsum", "", "Nsum needs a phi"),
         ("SR@5", "t2i", "SR@5 needs a phi"),
         ("nDCG@5", "t2i", "nDCG@5 needs a phi"),

@@ -349,3 +349,8 @@ def test_names_of_the_package_are_those_of_its_rooms() -> None:
     assert names <= {*dir(fivesentences)} and all(callable(getattr(fivesentences, name)) for name in names)
     with pytest.raises(AttributeError, match="nothing"):
         _ = fivesentences.nothing
+
+
+def test_one_name_of_a_metric_is_not_a_list() -> None:
+    with pytest.raises(InputError, match=r"'cider'.*\['cider'\]"):
+        score_captions(["a dog"], [["a dog"]], "cider")

@@ -106,7 +106,7 @@ class Rows:
         below = [rules(about), units({key[0] for key in chosen})]
         if by_formula := [key for key in chosen if metric_of(key[0]).formulas]:
             named = " and ".join(FORMULAS[name] for name in sorted({key[2] for key in by_formula}, reverse=True))
-            titles = " and ".join(sorted({metric_of(key[0]).title.removesuffix("@k") for key in by_formula}))
+            titles = " and ".join(sorted({shown_name(key[0]).partition("@")[0] for key in by_formula}))
             below.append(f"{titles}: {named}, with the query's own items unless a heading says otherwise.")
         published = self.published
         table = rows_of(of_models, published.rows() if published else [], choices, tests, spelled=spelled)

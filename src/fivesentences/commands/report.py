@@ -1,4 +1,4 @@
-"""`fivesentences report`: tables and figures from numbers that somebody else made, without Snakemake."""
+"""`fivesentences report`: tables and figures from saved results, without Snakemake."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def report(
     out: Annotated[Path | None, typer.Option(metavar="DIR")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the tables, figures and pages of a scale again, from results that were kept or fetched.
+    """Redraw the tables, figures and pages of a scale from saved results.
 
-    It needs no GPU, no training, no downloads and no Snakemake. Where files of jobs are
-    not here, numbers of runs come from the tidy table of the scale. What is made of
-    other numbers or photographs that are not here stays as it was fetched.
-    --check compares the SHA-256 of numbers, studies and downloads that are here,
+    Run it in a clone, which contains the results. It needs no GPU, no training, no
+    downloads and no Snakemake. Without the files of single jobs, it reads the tidy
+    table of the scale. Figures of photographs that are missing stay as they are.
+    --check compares the SHA-256 of the numbers, studies and downloads that are here,
     and the settings, with results/paper/SCALE/manifest.json.
 
-    --only, --format, --width, --style and --out are for a paper or slides of your own: with any of
-    them the files of results/ stay as they are, and NAME.pdf, NAME.svg, ... are written to the
-    current folder or to the one of --out.
+    --only, --format, --width, --style and --out make files for your paper or slides:
+    results/ stays as it is, and NAME.pdf, NAME.svg, ... go to the current folder or
+    to --out.
 
     Args:
         scale: A scale.
@@ -52,9 +52,9 @@ def report(
         only: A table or figure, as STUDY/NAME or NAME; default: all.
         formats: Files to write, separated by commas. Of figures: svg, pdf, png, eps, csv, json (default svg,pdf). Of
             tables: csv, md, tex, html, json (default csv,tex).
-        width: Width of figures; texts and marks keep their size. A column of a paper has about 3.4. Default: 7.4.
-        style: A style file of matplotlib's for figures, on top of the package's: fonts, sizes, axes.prop_cycle, ...
-        out: Folder for the files; it is made if it is missing.
+        width: Width of figures; text and markers keep their size. A column of a paper is about 3.4. Default: 7.4.
+        style: A matplotlib style file applied on top of the package's: fonts, sizes, axes.prop_cycle, ...
+        out: Folder for the files, created if missing.
         quiet: Say nothing about what was written.
 
     Examples:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import CATALOGUE_NAMES, datasets_called
-from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.errors import Argument, Cure, InputError, did_you_mean
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
 from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
@@ -96,10 +96,13 @@ def protocol_named(name: str) -> Protocol:
     Raises:
         InputError: If there is none, or the name stands for several.
     """
+    if isinstance(name, Mapping):
+        raise InputError("is a dictionary", where=Argument("protocol"), cure="pass phi as phis={'cider': phi}")
     meant = [name] if name in PROTOCOLS else datasets_called(name) if isinstance(name, str) else []
     if len(meant) != 1:
-        choices = f"is {name!r}; it is one of {', '.join(meant or PROTOCOLS)}."
-        raise InputError(choices, where=Argument("protocol"))
+        choices = f"is {name!r}; it is one of {', '.join(meant or PROTOCOLS)}"
+        guess = None if meant else did_you_mean(str(name), [*PROTOCOLS, *CATALOGUE_NAMES.values()])
+        raise InputError(choices if guess else f"{choices}.", where=Argument("protocol"), cure=guess)
     return PROTOCOLS[meant[0]]
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config.metrics import metric_of
+from fivesentences.config.metrics import metric_of, shown_name
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.retrieval.arguments import Direction
 
@@ -86,26 +86,29 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     Raises:
         NoSuchNumber: If there is none, or there are several; the sentence says what there is.
     """
+    called = metric  # as the caller wrote it
     for alias, beginning in ALIASES.items():
         metric = beginning + metric.removeprefix(alias) if metric.startswith(alias) else metric
     for name in variant:
         if name not in KEYS:
             raise NoSuchNumber(f"a number has no {name!r}; it is named by {', '.join(KEYS)}.")
     wanted = {"metric": metric, "direction": direction, **variant}
-    named = ", ".join(f"{name}={value!r}" for name, value in wanted.items() if value or name == "metric")
+    named = ", ".join(f"{name}={value!r}" for name, value in {**wanted, "metric": called}.items() if value)
     left: list[Any] = list(rows)
     for name, value in wanted.items():
         fitting = [row for row in left if row.get(name) == value]
         if not fitting:
             needs = _needs(metric) if name == "metric" else ""
             if needs and all(_needs(row["metric"]) != needs for row in rows):
-                raise NoSuchNumber(f"there is no number with {named}; {metric} needs {needs}, and none is known.")
-            known = _distinct(str(row[name]) for row in left)
+                cure = "pass phis={'cider': cider_matrix(captions)}" if needs == NEEDED["phi"] else "none is known"
+                raise NoSuchNumber(f"there is no number with {named}; {called} needs {needs}: {cure}.")
+            known = _distinct(shown_name(str(row[name])) if name == "metric" else str(row[name]) for row in left)
             if known in ([""], ["0"]):
-                raise NoSuchNumber(f"there is no number with {named}; {metric} has no {name}; leave it out.")
+                raise NoSuchNumber(f"there is no number with {named}; {called} has no {name}; leave it out.")
             words = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
-            guess = did_you_mean(str(value), known)
-            of = "" if name == "metric" else f" of {metric}"
+            same = [one for one in known if one.lower() == str(called if name == "metric" else value).lower()]
+            guess = did_you_mean(same[0] if same else str(value), known)
+            of = "" if name == "metric" else f" of {called}"
             there = f"{name}{of} is one of {words or 'none'}" + (f": {guess}" if guess else ".")
             raise NoSuchNumber(f"there is no number with {named}; {there}")
         left = fitting

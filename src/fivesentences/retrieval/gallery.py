@@ -6,6 +6,7 @@ re-scoring receive a ``Gallery`` and trust it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -399,7 +400,8 @@ def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArra
     matrix = as_array(values, name)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
         what = f"{str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}"
-        raise InputError(f"{name} is {what}; a matrix of real numbers is expected.")
+        cure = "; load the file first, with numpy.load" if isinstance(values, (str, os.PathLike)) else ""
+        raise InputError(f"{name} is {what}; a matrix of real numbers is expected{cure}.")
     if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8:
         for start, block in _blocks(matrix):
             # Everything is computed in float64 at most. Python compares exactly, as numpy's float64 would not.

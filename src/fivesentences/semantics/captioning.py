@@ -164,6 +164,8 @@ def score_captions(
     Raises:
         InputError: As ``cider`` and ``spice``; or if a metric is not known, or needs Java and there is none.
     """
+    if isinstance(metrics, str):
+        raise InputError(f"metrics is {metrics!r}; give a list of names, such as [{metrics!r}].")
     parsed = {name: parse_metric(name, tokenize) for name in metrics}
     for name in metrics:
         check_metric(name, tokenize, mirror)
