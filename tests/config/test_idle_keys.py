@@ -70,7 +70,7 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "Adversarial": (BASELINE, {"adversary", "margin", "triplets"}),
     "SparingTriplet": (LOSS, {"margin"}),
     "AgreementFigure": (QUESTION, {"references"}),
-    "CorrelationsFigure": (QUESTION, {"pairs", "references", "statistic"}),
+    "CorrelationsFigure": (QUESTION, {"statistic"}),
     "ColumnSpec": (QUESTION, {"formula", "ties"}),
     "SubspaceFigure": (QUESTION, {"at"}),
     "OtherSide": (QUESTION, {"captions_per_image", "features", "fraction", "model"}),

@@ -33,7 +33,7 @@ def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[d
     return found | {"format": FORMAT}, phis
 
 
-def write_stub(stem: Path, title: str, caption: str, drawing: Drawing, formats: object) -> None:
+def write_stub(stem: Path, title: str, caption: str, drawing: Drawing, formats: object, **look: float) -> None:
     """The files of a figure with an empty picture, in no time."""
     Path(f"{stem}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>')
     Path(f"{stem}.pdf").touch()
