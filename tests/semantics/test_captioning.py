@@ -80,7 +80,7 @@ def test_spice_is_f1_of_the_tuples_of_candidate_and_references() -> None:
 @pytest.mark.parametrize(
     ("made", "references", "named"),
     [
-        (["a"], [["a"], ["b"]], "references of 2"),
+        (["a"], [["a"], ["b"]], "references for 2"),
         ([], [], "empty"),
         (["a"], [[]], "empty"),
         (["a"], ["b"], "one string"),

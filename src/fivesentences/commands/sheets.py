@@ -32,6 +32,8 @@ from fivesentences.storage import check_outputs, replacing, sha256_of, together
 if TYPE_CHECKING:
     import pandas as pd
 
+# Usual endings of files, by their form.
+ENDINGS = {"json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
 STDOUT = "-"
 ENDLESS = 1_000_000  # columns of a terminal that is wide enough for everything
 Read = Sequence[tuple[str, Path | str | None]]  # what each file is that a command reads, and its name as it was given
@@ -113,13 +115,18 @@ class Outputs:
 
         Raises:
             typer.BadParameter: If two go to standard output.
-            InputError: If one cannot be written, or would overwrite an input or another output.
+            InputError: If one cannot be written, has the ending of another format, or would overwrite an input or
+                another output.
         """
         now()  # refuses a SOURCE_DATE_EPOCH that is no time
         shown = [form for form, path in self.files.items() if str(path) == STDOUT]
         if len(shown) > 1:
             what = f"--{shown[0]} writes to standard output already; name another file."
             raise typer.BadParameter(what, param_hint=f"--{shown[1]}")
+        for form, path in self.files.items():
+            if path.suffix in {*ENDINGS.values(), ".pdf", ".npy"} and path.suffix != ENDINGS[form]:
+                what = f"--{form} writes no {path.suffix} file"
+                raise InputError(what, where=path, cure=f"name it {path.with_suffix(ENDINGS[form]).name}")
         written = {f"--{form}": path for form, path in self.files.items() if form not in shown}
         written |= {name: path for name, path in others.items() if path is not None}
         files = [(what, file_of(file)) for what, file in read if file is not None]
@@ -209,7 +216,10 @@ def show(sheets: Sequence[Sheet]) -> None:
         table = _table(sheet)
         needed = _console(ENDLESS).measure(table).maximum if sheet.columns else 0  # only text is folded, not numbers
         print()
-        _console(max(room, needed)).print(table)
+        console = _console(max(room, needed))
+        with console.capture() as drawn:
+            console.print(table)
+        print("\n".join(line.rstrip() for line in drawn.get().split("\n")), end="")
         print("\n" * bool(sheet.notes), end="")
         for note in sheet.notes:
             _console(room).print(Text(visible(note)), style="dim")

@@ -241,7 +241,8 @@ class _Together:
     def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> _Together:
         candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
         if len(groups) != len(candidates):
-            raise InputError(f"there are {len(candidates)} candidates but references of {len(groups)} images.")
+            what = f"there are candidates for {len(candidates)} images but references for {len(groups)}"
+            raise InputError(what, cure="give one candidate and a list of references per image")
         images = np.arange(len(groups))
         counts = [len(group) for group in groups]
         owner = np.concatenate([np.repeat(images, counts), images])
