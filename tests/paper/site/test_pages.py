@@ -118,7 +118,7 @@ def test_the_first_page_opens_with_the_finding_filled_from_its_table(studies, sc
     assert content.startswith(
         f"{seeds} seeds\nIt is {number} [{seeds}, 9.0].\nA lead\n\n{number}of {seeds}95% interval"
     )
-    assert "Anything <else>" in content and 'src="five_sentences/figure3.png"' in text
+    assert "Anything <else>" in content and 'src="five_sentences/figure3.svg"' in text
     assert f"It is {number} [" in study_page(stated, studies, folder)
     without = stated.model_copy(update={"only": ["five_sentences/table3"]})  # the figure is not made
     assert 'class="kicker"' not in overview(without, {"five_sentences": studies["five_sentences"]}, folder)
