@@ -201,9 +201,9 @@ def _meaning(parameter: Any) -> str:
 def results_page(root: Path) -> str:
     """A link to the front page of every experiment with tracked results, and its finding if it has one."""
     lines = []
-    for page in sorted(root.glob("results/paper/*/index.html")):
+    for page in (root / "docs" / "demo" / "index.html", *sorted(root.glob("results/paper/*/index.html"))):
         config = root / "config" / f"{page.parent.name}.yaml"
-        if config.exists():
+        if config.exists() and page.exists():
             content = read_yaml(config)
             headline = (content.get("finding") or {}).get("headline")
             text = f"**{content['title']}**" + (f"<br>{PLACE_OF_VALUE.sub('', headline)}" if headline else "")
