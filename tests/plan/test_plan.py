@@ -313,7 +313,7 @@ def spice_on_flickr8k(plans: Callable[[str], Plan], fractions: list[float]) -> P
     changed = study.model_copy(
         update={"losses": {"spice": loss}, "tables": [table.model_copy(update={"rows": [row]})], "figures": []}
     )
-    given: dict[str, Any] = {"studies": ["p"], "other_seeds": [], "keep": None, "judges": []}
+    given: dict[str, Any] = {"studies": ["p"], "other_seeds": [], "keep": None, "judges": [], "finding": None}
     scale = plans("flickr8k").scale
     return Plan(scale.model_copy(update=given), {"p": changed}, plans("flickr8k").catalogue, config=CONFIG)
 

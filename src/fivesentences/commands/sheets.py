@@ -123,15 +123,15 @@ class Outputs:
         if len(shown) > 1:
             what = f"--{shown[0]} writes to standard output already; name another file."
             raise typer.BadParameter(what, param_hint=f"--{shown[1]}")
-        for form, path in self.files.items():
-            if path.suffix in {*ENDINGS.values(), ".pdf", ".npy"} and path.suffix != ENDINGS[form]:
-                what = f"--{form} writes no {path.suffix} file"
-                raise InputError(what, where=path, cure=f"name it {path.with_suffix(ENDINGS[form]).name}")
         written = {f"--{form}": path for form, path in self.files.items() if form not in shown}
         written |= {name: path for name, path in others.items() if path is not None}
         files = [(what, file_of(file)) for what, file in read if file is not None]
         notes = [note_beside(file) for what, file in files if what == "phi" and is_note_beside(file)]
         check_outputs(written, [*(file for _, file in files), *notes], folder)
+        for form, path in self.files.items():
+            if path.suffix in {*ENDINGS.values(), ".pdf", ".npy"} and path.suffix != ENDINGS[form]:
+                what = f"--{form} writes no {path.suffix} file"
+                raise InputError(what, where=path, cure=f"name it {path.with_suffix(ENDINGS[form]).name}")
 
     def write(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fivesentences.config.metrics import parse_metric
+from fivesentences.config.metrics import parse_metric, shown_name
 from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.metrics.values import KEYS, MetricValue, QueryValues
 from fivesentences.storage import replacing
@@ -114,7 +114,9 @@ def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
     names = [parse_metric(name) for name in tidy.metric]
     tidy["k"] = [name.cutoff or 0 for name in names]
     # All cut-offs of a metric stand in one row: ``R@k`` of ``R@5``.
-    tidy["metric"] = [f"{one.removesuffix(str(k))}k" if k else one for one, k in zip(tidy.metric, tidy.k, strict=True)]
+    tidy["metric"] = [
+        shown_name(f"{one.removesuffix(str(k))}k" if k else one) for one, k in zip(tidy.metric, tidy.k, strict=True)
+    ]
     tidy["direction"] = tidy.direction.replace("", BOTH)
     tidy["m"] = tidy.m.replace(0, "").astype(str)
     if not (tidy.weighting == "soft").any():

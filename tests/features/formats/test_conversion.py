@@ -249,4 +249,4 @@ def test_every_command_of_the_page_runs_in_its_order(root, run, tmp_path, monkey
     for name, rest in rows:
         known, cells = FORMATS[name], [cell.strip() for cell in rest.split("|")]
         for fact, said in zip(("boxes", "sizes", "scores", "counts"), cells[1:5], strict=True):
-            assert said == ("needed" if fact in known.needs else "yes" if fact in known.holds else "no"), (name, fact)
+            assert said == ("required" if fact in known.needs else "yes" if fact in known.holds else "no"), (name, fact)

@@ -36,7 +36,7 @@ def means_figure(spec: MeansFigure, context: Context, frame: pd.DataFrame) -> Dr
             for run in row.runs:
                 value = results.value(run.name, measure, row.reading)
                 lines.append((*about, column_label(measure, context.study), run.seed, value, chance))
-    data = pd.DataFrame(lines, columns=COLUMNS)
+    data = pd.DataFrame(lines, columns=COLUMNS).astype({"chance": float})
     how_to_read = ["Large dots: mean; small dots below: single seeds."]
     if data["chance"].notna().any():
         how_to_read.append("Learnt nothing: the Rsum is below twice that of a random ranking.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fivesentences.config.metrics import shown_name
 from fivesentences.losses import LossSpec
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell
+from fivesentences.semantics.registry import IN_WORDS
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest
 from fivesentences.study.exhibits import ColumnSpec
 from fivesentences.study.runs import RunSpec
@@ -45,7 +46,7 @@ def _in_words(run: RunSpec) -> str:
 
 
 def _sides_in_words(test: RunsTest | LevelTest, study: Study, losses: Sequence[LossSpec]) -> str:
-    first, second = (loss.label(study.labels) for loss in losses)
+    first, second = (loss.label(IN_WORDS | study.labels) for loss in losses)
     if isinstance(test, LevelTest):
         return first
     if test.b is not None:
