@@ -208,14 +208,16 @@ def parse_metric(name: str) -> MetricName:
     """Return the metric, cut-off and list of positives of which a number's name consists.
 
     Args:
-        name: Such as "R@5", "mAP@R", "hubs max@5" or "CxC R@1"; with "k" for the cut-off, the metric at any cut-off.
+        name: Such as "R@5", "NCS@5" (or "N@5"), "mAP@R", "hubs max@5" or "CxC R@1"; with "k" for the cut-off, the
+            metric at any cut-off.
 
     Raises:
         InputError: If there is no such metric.
     """
-    found = _parsed(name)
+    found = _parsed(f"N{name[3:]}" if name.startswith("NCS@") else name)
     if found is None:
-        raise InputError(f"metric is {name!r}; expected one of {', '.join(METRICS)} (k: a cut-off from 1).")
+        expected = ", ".join(map(shown_name, METRICS))
+        raise InputError(f"metric is {name!r}; expected one of {expected} (k: a cut-off from 1).")
     return found
 
 
