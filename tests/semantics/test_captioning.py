@@ -354,3 +354,12 @@ def test_names_of_the_package_are_those_of_its_rooms() -> None:
 def test_one_name_of_a_metric_is_not_a_list() -> None:
     with pytest.raises(InputError, match=r"'cider'.*\['cider'\]"):
         score_captions(["a dog"], [["a dog"]], "cider")
+
+
+def test_captions_that_are_their_own_references_are_counted(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("references.txt").write_text("a dog runs\na cat sleeps\na bird flies over a lake\na boat on a lake\n")
+    Path("made.txt").write_text("a dog runs\na boat\n")
+    for made, per_image, counted in (("references.txt", 1, "4 of 4 "), ("made.txt", 2, "1 of 2 ")):
+        said = run("captioning", made, "references.txt", "--per-image", per_image, "--tokens", "whitespace")
+        assert said.code == 0 and counted in said.out

@@ -95,6 +95,11 @@ def captioning(
         alike := one_word_each(texts)
     ):
         notes.append(alike)
+    copies = sum(one in group for one, group in zip(found.candidates, found.references, strict=True))
+    if copies:
+        notes.append(
+            f"{copies:,} of {len(found.candidates):,} captions equal one of their own references word for word."
+        )
     counts = [len(group) for group in found.references]
     per = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     title = f"{len(counts):,} captions against {sum(counts):,} references, {per} per image"
