@@ -33,7 +33,11 @@
 
   // A table that is too wide says so.
   const widths = new ResizeObserver((seen) => {
-    for (const { target } of seen) target.classList.toggle("scrolls", target.firstElementChild.offsetWidth > target.clientWidth + 1);
+    for (const { target } of seen) {
+      const wide = target.firstElementChild.offsetWidth > target.clientWidth + 1;
+      target.classList.toggle("scrolls", wide);
+      target.classList.toggle("fits", target.clientWidth > 0 && !wide); // what is folded has no width yet
+    }
   });
   for (const region of document.querySelectorAll("main .scroll")) widths.observe(region);
 })();
