@@ -46,6 +46,14 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
     return list(found[:count])
 
 
+def name_rows(panel: Any, names: Sequence[str]) -> None:
+    """Give rows, which stand at 0, 1, ... from the top, their names, and take away what marks heights."""
+    panel.set_yticks(range(len(names)), names, fontsize=SMALL + 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.grid(False, axis="y")
+    panel.tick_params(axis="y", length=0)
+
+
 def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], legend: float = 0.0) -> list[Any]:
     """Divide a figure into blocks below each other, each with a title; all sizes in inches."""
     canvas.set_figheight(sum(heights) + legend)

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import panels
+from fivesentences.paper.figures.canvas import name_rows, panels
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.style import COLOURS, SMALL
+from fivesentences.paper.figures.style import COLOURS
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
 from fivesentences.paper.tables.agreement import PAIRS
 from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi, notes_without_judges
@@ -58,10 +58,7 @@ def _draw(spec: CorrelationsFigure, canvas: Figure, context: Context, data: pd.D
         panel.plot(rows["value"], places, "o", color=COLOURS[0], markersize=5, markeredgewidth=0)
         for place, value, high in zip(places, rows["value"], rows["high"].fillna(rows["value"]), strict=True):
             panel.annotate(number(value, 2), (high, place), (5, 0), textcoords="offset points", va="center")
-        panel.set_yticks(places, names, fontsize=SMALL + 0.5)
-        panel.set_ylim(len(rows) - 0.5, -0.5)
+        name_rows(panel, names)
         panel.set_xlim(0, max(0.0, *rows["high"].fillna(rows["value"])) * 1.12)
-        panel.grid(False, axis="y")
-        panel.tick_params(axis="y", length=0)
         panel.set_title(context.study.label_of(judge), loc="left")
         panel.set_xlabel(f"{STATISTICS[spec.statistic][0]}, {PAIRS[spec.pairs][0]}")

@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import panels
+from fivesentences.paper.figures.canvas import name_rows, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
-from fivesentences.paper.figures.style import COLOURS, SMALL
+from fivesentences.paper.figures.style import COLOURS
 from fivesentences.paper.numbers.results import Measure, Results, chance_of, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import line_labels
@@ -55,9 +55,6 @@ def _draw(canvas: Figure, data: pd.DataFrame) -> None:
             panel.plot(seeds["value"], [place + BELOW] * len(seeds), **dot, markersize=2.6, alpha=0.35)
         words = number(mean, 1) + (", learnt nothing" if nothing else "")
         panel.annotate(words, (max(seeds["value"]), place), (6, 0), textcoords="offset points", va="center")
-    panel.set_yticks(range(len(rows)), [label for label, _ in rows], fontsize=SMALL + 0.5)
-    panel.set_ylim(len(rows) - 0.5, -0.5)
+    name_rows(panel, [label for label, _ in rows])
     panel.set_xlim(0, data["value"].max() * 1.15)
-    panel.grid(False, axis="y")
-    panel.tick_params(axis="y", length=0)
     panel.set_xlabel(str(data["metric"].iloc[0]))
