@@ -55,6 +55,6 @@ def _draw(canvas: Figure, data: pd.DataFrame) -> None:
             panel.plot(seeds["value"], [place + BELOW] * len(seeds), **dot, markersize=2.6, alpha=0.35)
         words = number(mean, 1) + (", learnt nothing" if nothing else "")
         panel.annotate(words, (max(seeds["value"]), place), (6, 0), textcoords="offset points", va="center")
-    name_rows(panel, [label for label, _ in rows])
+    name_rows(panel, [str(label) for label, _ in rows])
     panel.set_xlim(0, data["value"].max() * 1.15)
     panel.set_xlabel(str(data["metric"].iloc[0]))

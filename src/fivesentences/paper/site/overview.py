@@ -65,7 +65,7 @@ def write_overview(
         "overview.html",
         "index.html",
         scale=scale.scale,
-        finding=None if finding is None else _filled(finding, folder),
+        finding=None if finding is None else _filled(finding, studies, folder),
         about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],
         counts=counts_of(claims) if claims else {},
@@ -83,7 +83,7 @@ def write_overview(
     )
 
 
-def _filled(finding: Finding, folder: Path) -> dict[str, Any]:
+def _filled(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
     """Fill the texts of a finding with their numbers; a tile's number comes apart from its interval."""
     fill = filler(finding, folder)
     tiles = []
@@ -92,15 +92,16 @@ def _filled(finding: Finding, folder: Path) -> dict[str, Any]:
         ends = interval.rstrip("]").split(", ") if interval else []
         tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "bad": tile.bad})
     texts = {key: fill(getattr(finding, key)) for key in ("kicker", "headline", "lead")}
-    picture = None if finding.figure is None else _picture(folder, finding.figure)
+    picture = None if finding.figure is None else _picture(studies, folder, finding.figure)
     return texts | {"tiles": tiles, "picture": picture, "not_shown": [fill(text) for text in finding.not_shown]}
 
 
-def _picture(folder: Path, figure: str) -> Picture:
+def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture:
     study, _, name = figure.partition("/")
+    photographs = next(one.shows_photographs for one in studies[study].figures if one.name == name)
     links = [("Tables, notes and other formats", f"{study}/index.html#{name}")]
     title, caption, _ = read_texts(folder / f"{figure}.json")
-    return Picture(drawn_as(folder / figure), title, caption, [], links, f"{study}-{name}")
+    return Picture(drawn_as(folder / figure), title, caption, [], links, f"{study}-{name}", photographs)
 
 
 def about_corpora(corpora: Sequence[Corpus]) -> list[str]:
