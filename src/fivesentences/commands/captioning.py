@@ -63,7 +63,7 @@ def captioning(
             may end in tokens of its own, such as cider-whitespace.
         tokens: How captions are split into words; default ptb where Java is there, else whitespace. characters is for
             languages that are written without spaces.
-        per_image: References per image, which stand together; default 5, or what the file says.
+        per_image: References per image, in consecutive lines; default 5, or what the file says.
         image_of_caption: Index of each reference's image, from 0, one per line, where their number varies.
         split: Split of the references; default test, or the only one that there is.
         subset: Score the captioned images alone, although REFERENCES has more.

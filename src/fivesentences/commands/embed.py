@@ -81,7 +81,7 @@ def embed(
         split: Split of the corpus or data set.
         image_names: File of each image, one per line, in the order of the captions.
         image_of_caption: Index of each caption's image, from 0, one per line.
-        per_image: Captions per image, which stand together.
+        per_image: Captions per image, in consecutive lines.
         device: Where the network runs.
         workers: Threads that read images.
         quiet: No progress bar, and nothing about what was written.

@@ -70,7 +70,7 @@ def phi(
         name: Such as cider, spice, bleu4, rouge_l, cider-ptb, judged:scores.csv.
         captions: UTF-8 text, one caption per line; or a file that names images: a token file, CSV, JSON.
         out: The matrix, .npy; with --top-k a folder.
-        per_image: Captions per image, which stand together; default 5, or what the file says.
+        per_image: Captions per image, in consecutive lines; default 5, or what the file says.
         image_of_caption: Index of each caption's image, from 0, one per line.
         tuples: SPICE's tuples of parsed captions, .jsonl.gz; default: parse them for spice.
         top_k: Keep each caption's K best images.

@@ -103,8 +103,7 @@ def report(
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.datasets.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
-            kept = made.exists() or made.with_suffix(".png").exists()
-            if only or (absent[0] in numbers and not kept and not ours):
+            if only or (absent[0] in numbers and not made.exists() and not ours):
                 clone = scale.absolute().parent.parent
                 elsewhere = not clone.samefile(Path()) and (clone / absent[0]).exists()
                 cure = f"results are read from the current folder: run the command in {clone}" if elsewhere else CURE

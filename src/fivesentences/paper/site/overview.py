@@ -13,7 +13,7 @@ from fivesentences.documents import read_formatted, read_json
 from fivesentences.paper.claims.verdicts import DECIDED
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
 from fivesentences.paper.numbers.selected import filler
-from fivesentences.paper.site.pictures import Picture, addresses_in, drawn_as
+from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.tables.writing import read_texts
@@ -101,7 +101,7 @@ def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture
     photographs = next(one.shows_photographs for one in studies[study].figures if one.name == name)
     links = [("Tables, notes and other formats", f"{study}/index.html#{name}")]
     title, caption, _ = read_texts(folder / f"{figure}.json")
-    return Picture(drawn_as(folder / figure), title, caption, [], links, f"{study}-{name}", photographs)
+    return Picture(folder / f"{figure}.svg", title, caption, [], links, f"{study}-{name}", photographs)
 
 
 def about_corpora(corpora: Sequence[Corpus]) -> list[str]:

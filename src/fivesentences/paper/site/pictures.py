@@ -41,12 +41,6 @@ class Picture:
         return beside if not self.photographs and self.path.suffix == ".svg" and beside.is_file() else None
 
 
-def drawn_as(stem: Path) -> Path:
-    """Return the file of a figure: .svg, or .png of a kept figure whose numbers are not here to draw it again."""
-    svg, png = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("svg", "png"))
-    return png if png.exists() and not svg.exists() else svg
-
-
 def addresses_in(folder: Path) -> Callable[[Path], str]:
     """Return what gives the address of a picture on a page in ``folder``, below which it must lie.
 

@@ -12,7 +12,7 @@ from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import Stored, counts_of
 from fivesentences.paper.numbers.selected import filler
-from fivesentences.paper.site.pictures import Picture, addresses_in, drawn_as
+from fivesentences.paper.site.pictures import Picture, addresses_in
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
 from fivesentences.paper.tables.writing import read_texts
@@ -24,7 +24,7 @@ ON_PUBLISHED = (
     "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
 TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "open alone": "html"}
-FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "PDF": "pdf", "PNG": "png", "texts (JSON)": "json"}
+FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "PDF": "pdf", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
 
@@ -100,7 +100,7 @@ def write_study_page(
             if one not in empty
         ],
         figures=[
-            Picture(drawn_as(here / one), title, caption, own[one], links[one], one, figures[one].shows_photographs)
+            Picture(here / f"{one}.svg", title, caption, own[one], links[one], one, figures[one].shows_photographs)
             for one, (title, caption, _) in texts.items()
             if one not in empty
         ],
