@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.paper.claims.verdicts import DECIDED, Verdict
-from fivesentences.paper.claims.writing import LEDGER, VERDICTS, line_of, read_claims
+from fivesentences.paper.claims.verdicts import Verdict
+from fivesentences.paper.claims.writing import LEDGER, line_of, read_claims
 from fivesentences.paper.site.shell import Site, SitePage
-from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import replacing
 from fivesentences.study.study import PaperClaims
 
@@ -20,7 +19,7 @@ SHORT: dict[Verdict, str] = {"holds partly": "partly", "too few seeds": "few see
 
 
 def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: Path) -> None:
-    """Write ``folder/index.html``, ``claims.csv`` and ``claims.md``.
+    """Write ``folder/index.html`` and ``claims.csv``.
 
     Args:
         files: The ``claims.json`` of each scale.
@@ -64,8 +63,6 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         temporary.write_text(page, encoding="utf-8")
     with replacing(folder / "claims.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with replacing(folder / "claims.md") as temporary:
-        temporary.write_text(_markdown(frame, names, undecided), encoding="utf-8")
 
 
 def _tests_that_decide_nothing(
@@ -76,20 +73,3 @@ def _tests_that_decide_nothing(
     if any(line["decided"] for _, line in lines):
         return None
     return [f"{scale}: {line['here']}. {line['power']}".strip() for scale, line in lines if line["here"]]
-
-
-def _markdown(frame: pd.DataFrame, scales: Sequence[str], undecided: Sequence[Mapping[str, Any]]) -> str:
-    """Return three tables: how many claims have each verdict at each scale, those that a scale decides, the others."""
-    lines = ["### Claims of the papers", "", piped(["scale", *VERDICTS]), piped(["---", *["---:"] * len(VERDICTS)])]
-    for scale in scales:
-        counts = frame[scale].value_counts()
-        lines.append(piped([scale, *(str(counts.get(verdict, "")) for verdict in VERDICTS)]))
-    decided = frame[frame[scales].isin(DECIDED).any(axis=1)]
-    columns = [scale for scale in scales if decided[scale].isin(DECIDED).any()]
-    lines += ["", piped(["claim", *columns]), piped(["---"] * (1 + len(columns)))]
-    for row in decided.to_dict("records"):
-        lines.append(piped([escape_markdown(row["claim"]), *(SHORT.get(row[one], row[one]) for one in columns)]))
-    lines += ["", piped(["undecided", "here", "what would decide it"]), piped(["---"] * 3)]
-    for one in undecided:
-        lines.append(piped(map(escape_markdown, [one["claim"], " ".join(one["found"]), one["needs"]])))
-    return "\n".join(lines) + "\n"
