@@ -9,8 +9,8 @@ from typing import Any
 HIDDEN = 0.12  # two texts may touch: share of the smaller one's box that may be hidden (boxes have room above letters)
 
 
-def drawn(draw: Callable[[Any], None]) -> Any:
-    """A canvas on which a drawing was made, as it is written to files."""
+def drawn(draw: Callable[[Any], None], width: float | None = None) -> Any:
+    """A canvas on which a drawing was made, as it is written to files; inches of its width, if not the usual one."""
     import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ def drawn(draw: Callable[[Any], None]) -> Any:
     from fivesentences.paper.figures.style import STYLE, WIDTH
 
     with matplotlib.style.context(STYLE):
-        canvas = Figure(figsize=(WIDTH, 1.0))
+        canvas = Figure(figsize=(width or WIDTH, 1.0))
         draw(canvas)
         FigureCanvasAgg(canvas).draw()
     return canvas

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.style import STYLE, WIDTH
+from fivesentences.paper.figures.style import ON_PHONES, STYLE, WIDTH
 from fivesentences.paper.tables.writing import read_texts
 from fivesentences.study.exhibits import AnyFigure, AnyTable
 
@@ -153,6 +153,13 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
         for (colour, style), (other, another) in itertools.combinations(found, 2):
             if colour != other and style == another and style[0] != "Rectangle":
                 assert told_apart(colour, other), (title, colour, other, style)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exhibit", [FIGURES[kind] for kind in FIGURES if kind not in ("best_captions", "retrievals")])
+def test_texts_of_a_figure_can_be_read_on_a_phone(everything, exhibit):
+    canvas = drawn(everything.drawing(exhibit).draw, ON_PHONES)
+    assert misplaced(canvas) == [] and canvas.get_figwidth() == ON_PHONES
 
 
 @pytest.mark.slow

@@ -22,18 +22,23 @@ WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: betw
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
 
 
+def beside(canvas: Any, most: int, narrow: int = 1) -> int:
+    """Return how many panels are beside each other: ``most``, and in a narrow figure at most ``narrow``."""
+    return most if canvas.get_figure(root=True).get_figwidth() >= NARROW else min(most, narrow)
+
+
 def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any) -> list[Any]:
     """Divide an empty figure or a block of one into panels, row by row, with room for what surrounds them.
 
     Args:
         canvas: The figure, whose size is set, or a block, which keeps its size.
         count: Number of panels.
-        across: Panels beside each other; a narrow figure has one.
+        across: Panels beside each other; a narrow figure has one, a block as many as ``beside`` returns for it.
         height: Inches of a row of a figure.
         how: Further arguments of ``Figure.subplots``.
     """
     if isinstance(canvas, Figure):
-        across = across if canvas.get_figwidth() >= NARROW else 1
+        across = beside(canvas, across)
     rows = -(-count // across)
     if isinstance(canvas, Figure):
         canvas.set_figheight(rows * height)

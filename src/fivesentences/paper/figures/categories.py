@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import blocks, columns_of, legend, name_points, panels
+from fivesentences.paper.figures.canvas import beside, blocks, columns_of, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_recorded
@@ -65,7 +65,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) 
     grids = []
     for part in settings:
         count = part["anchor"].nunique()
-        grids.append((count, min(count, 5 if count in (5, 9, 10) else 4)))
+        grids.append((count, min(count, beside(canvas, 5 if count in (5, 9, 10) else 4, narrow=2))))
     heights = [0.7 + 1.35 * -(-count // across) for count, across in grids]
     below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values(), canvas.get_figwidth()))
     found = blocks(canvas, unique(data["setting"]), heights, below)
@@ -172,17 +172,23 @@ def _how_to_read(row: SubspaceRow, margins: pd.DataFrame, points: pd.DataFrame, 
 
 
 def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Maps below each other at the left, the projection with its legend at the right."""
+    """Maps below each other, and the projection with its legend at their right or, in a narrow figure, below them."""
     epochs, looks = margins["epoch"].unique(), looks_of_categories(list(names))
     categories = sorted({*margins["anchor"], *margins["negative"]})
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
     label = 0.055 * max(map(len, names.values())) + 0.1
     width = canvas.get_figwidth()
+    narrow = beside(canvas, 2) == 1
     left = max(label + side + 0.6, 2.5)
-    below = 0.17 * -(-len(names) // columns_of(names.values(), width - left))
-    canvas.set_figheight(max(0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * (width - left) + below))
+    right = width if narrow else width - left
+    below = 0.17 * -(-len(names) // columns_of(names.values(), right))
+    of_maps, of_projection = 0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * right + below
+    canvas.set_figheight(of_maps + of_projection if narrow else max(of_maps, of_projection))
     canvas.set_layout_engine("constrained")
-    maps, projection = canvas.subfigures(1, 2, squeeze=False, width_ratios=[left, width - left])[0]
+    if narrow:
+        maps, projection = canvas.subfigures(2, 1, height_ratios=[of_maps, of_projection])
+    else:
+        maps, projection = canvas.subfigures(1, 2, width_ratios=[left, width - left])
     maps.suptitle("Mean margin between categories", x=0.01, ha="left", fontsize=9, weight="bold")
     projection.suptitle("The final subspace (t-SNE)", x=0.01, ha="left", fontsize=9, weight="bold")
     _draw_maps(panels(maps, len(epochs), 1, sharex=True), margins, categories, names, side / len(categories))
@@ -190,7 +196,7 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     _draw_points(panel, points, {name: look["color"] for name, look in looks.items()})
     dot = {"marker": "o", "linestyle": "", "markersize": 5}
     legend(projection, {names[name]: dot | {"color": look["color"]} for name, look in looks.items()},
-           ncols=columns_of(names.values(), width - left))  # fmt: skip
+           ncols=columns_of(names.values(), right))  # fmt: skip
     canvas.draw_without_rendering()
     texts = points[points["modality"] == "text"]
     centres = (texts if len(texts) else points).groupby("category")[["x", "y"]].median()

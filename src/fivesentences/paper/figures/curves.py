@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from fivesentences.errors import InputError
 from fivesentences.metrics.seed_intervals import paired_interval, t_interval
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, panels
+from fivesentences.paper.figures.canvas import beside, blocks, draw_labels, draw_lines, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
 from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, MARKERS, RULE, cycled
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
@@ -226,19 +226,21 @@ def draw_semantic_recall(canvas: Figure, data: pd.DataFrame, study: Study) -> No
     # Labels stand below each other beside a panel, so many of them need a higher one.
     height = max(4.9, 0.42 * max(part["label"].nunique() for part in datasets) + 0.96)
     names = [study.label_of(part["dataset"].iloc[0]) if len(datasets) > 1 else "" for part in datasets]
-    for block, part in zip(blocks(canvas, names, [height] * len(datasets)), datasets, strict=True):
-        for place, panel in enumerate(panels(block, 4, 2, sharex=True)):
+    columns = beside(canvas, 2)
+    heights = [height * 2 / columns] * len(datasets)
+    for block, part in zip(blocks(canvas, names, heights), datasets, strict=True):
+        for place, panel in enumerate(panels(block, 4, columns, sharex=True)):
             direction, (style, title) = ORDER[place // 2], list(STYLES.items())[place % 2]
             shown = part[(part["direction"] == direction) & (part["style"] == style)]
             shown = shown.assign(low=shown["mean"] - shown["spread"], high=shown["mean"] + shown["spread"])
             ends = draw_lines(panel, shown, "m", VALUES, looks_of_models(part))
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
             panel.margins(x=0.04)
-            if place % 2:
+            if place % 2 or columns == 1:
                 draw_labels(panel, ends, 60)
-            panel.set_title(title.format(k=part["k"].iloc[0]) if place < 2 else "")
-            panel.set_xlabel("relevant images m" if place > 1 else "")
-            panel.set_ylabel("" if place % 2 else f"{DIRECTIONS[direction]} (%)")
+            panel.set_title(title.format(k=part["k"].iloc[0]) if place < 2 or columns == 1 else "")
+            panel.set_xlabel("relevant images m" if place >= 4 - columns else "")
+            panel.set_ylabel("" if place % 2 and columns == 2 else f"{DIRECTIONS[direction]} (%)")
 
 
 def looks_of_models(data: pd.DataFrame) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import blocks, legend, panels
+from fivesentences.paper.figures.canvas import beside, blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
@@ -123,13 +123,14 @@ def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFr
 def _draw_agreement(
     spec: AgreementFigure, canvas: Figure, context: Context, data: pd.DataFrame, agreements: Sequence[Any]
 ) -> None:
-    """Draw three panels per line, one judge below the other."""
+    """Draw up to three panels per line, one judge below the other."""
     judges, phis = context.scale.judges, [phi for phi in spec.phis if context.scale.shows(phi)]
     names = [context.study.label_of(judge.judge) for judge in judges]
-    heights = [0.5 + 1.95 * -(-len(phis) // 3)] * len(judges)
+    columns = beside(canvas, 3)
+    heights = [0.5 + 1.95 * -(-len(phis) // columns)] * len(judges)
     for block, judge in zip(blocks(canvas, names, heights, 0.25), judges, strict=True):
         of_judge = data[data["judge"] == judge.judge]
-        for panel, phi in zip(panels(block, len(phis), 3), phis, strict=True):
+        for panel, phi in zip(panels(block, len(phis), columns), phis, strict=True):
             _draw_boxes(panel, of_judge[of_judge["phi"] == phi], BINS[judge.judge][1])
             shown = []
             for statistic in TITLED:

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from fivesentences.errors import InputError
 from fivesentences.evaluation.phi_statistics import read_statistics
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import blocks, legend, panels
+from fivesentences.paper.figures.canvas import beside, blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
@@ -108,15 +108,16 @@ def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _draw(canvas: Figure, context: Context, found: PhiStatistics) -> None:
-    """Draw two panels per line, one dataset below the other, the legend at the bottom."""
+    """Draw up to two panels per line, one dataset below the other, the legend at the bottom."""
     titles = [
         f"{context.study.label_of(one['dataset'])}, {one['split']} split: {one['captions']:,} captions, "
         f"{one['images']:,} images"
         for one in found.datasets
     ]
-    heights = [0.3 + 2.2 * -(-len(found.phis) // 2)] * len(titles)
+    columns = beside(canvas, 2)
+    heights = [0.3 + 2.2 * -(-len(found.phis) // columns)] * len(titles)
     for block, one in zip(blocks(canvas, titles, heights, 0.55), found.datasets, strict=True):
-        for panel, phi in zip(panels(block, len(found.phis), 2), found.phis, strict=True):
+        for panel, phi in zip(panels(block, len(found.phis), columns), found.phis, strict=True):
             _draw_histograms(panel, one["phis"][phi])
             panel.set_title(phi_in_words(phi))
     legend(canvas, LEGEND, ncols=1)
