@@ -24,11 +24,11 @@ from fivesentences.semantics.captioning import (
     score_captions,
     without_java,
 )
+from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.registry import plain_name
 from fivesentences.semantics.tokenisation import one_word_each
 
 ALL = "all"
-PUNCTUATION = re.compile(r"[\s.?!,:;'\"`(){}…–—“”‘’-]+")  # that pycocoevalcap drops of PTB tokens
 
 
 def _names(begun: str) -> list[str]:
@@ -100,8 +100,9 @@ def captioning(
         alike := one_word_each(texts)
     ):
         notes.append(alike)
-    no_words = sum(PUNCTUATION.fullmatch(one) is not None for one in found.candidates)
-    if no_words and any(one.tokens == "ptb" for one in scores.values()):
+    signs = [one for one in found.candidates if re.search(r"\w", one) is None]
+    is_ptb = any(one.tokens == "ptb" for one in scores.values())
+    if no_words := sum(not line for line in ptb_lines(signs)) if signs and is_ptb else 0:
         have = "has" if no_words == 1 else "have"
         of = f"{no_words:,} of {counted(len(found.candidates), 'caption')} {have}"
         notes.append(f"{of} punctuation alone, which PTB tokens leave out: scored like an empty caption.")
