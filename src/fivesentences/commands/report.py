@@ -55,7 +55,7 @@ def report(
             tables: csv, md, tex, html, json (default csv,tex).
         width: Width of figures; text and markers keep their size. A column of a paper is about 3.4. Default: 7.4.
         style: A matplotlib style file, or the name of one of matplotlib's own, applied on top of the package's: fonts,
-            axes.prop_cycle, ...
+            axes.prop_cycle, ... Text sizes belong to the layout: for larger text, enlarge a figure of less --width.
         out: Folder for the files, created if missing.
         quiet: Say nothing about what was written.
 
