@@ -68,3 +68,8 @@ def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeyp
 def test_what_cannot_be_written_is_named(run, tmp_path, options, named):
     said = run("report", SCALE, *options, "--out", str(tmp_path))
     assert said.code == 1 and named in said.err and not list(tmp_path.iterdir())
+
+
+def test_a_width_out_of_range_is_named(run):
+    said = run("report", SCALE, "--only", "choice_forest", "--width", "0.5")
+    assert said.code == 2 and "0.5" in said.err and "2" in said.err
