@@ -151,7 +151,8 @@ def read_style(path: Path) -> dict[str, Any]:
         if (name := str(path)) in matplotlib.style.available:
             # Their large texts would not fit the layouts.
             sizes = ("font.size", "fontsize", "labelsize", "titlesize")
-            return {key: value for key, value in matplotlib.style.library[name].items() if not key.endswith(sizes)}
+            kept: Any = matplotlib.style.library[name]
+            return {key: value for key, value in kept.items() if not key.endswith(sizes)}
         cure = did_you_mean(name, matplotlib.style.available)
         cure = cure or f"give FILE.mplstyle, or one of {', '.join(matplotlib.style.available)}"
         raise InputError("there is no such style file", where=path, cure=cure)
