@@ -17,7 +17,16 @@ CATALOGUE_NAMES: dict[str, str] = {
     "coco-1k-5fold": "coco",
     "coco-1k-first": "coco",
 }
+# Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
+# for training.
+_SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
 _OTHER_NAMES = {"f8k": "flickr8k", "mscoco": "coco", "ms-coco": "coco"}
+
+
+def split_named(name: str) -> str:
+    """Return ``train``, ``dev`` or ``test`` for the names that releases use; other names are kept."""
+    name = name.strip()
+    return _SPLITS.get(name, name)
 
 
 def datasets_called(name: str) -> list[Dataset]:

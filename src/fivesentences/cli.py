@@ -83,6 +83,9 @@ class Later(TyperCommand):
             return self.loaded(module).make_context(info_name, args, parent, **extra)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")  # pydantic's, before the sentence of a choice
+            if error.message.startswith("Input should") and (mistakes := getattr(error.__cause__, "errors", None)):
+                given = visible(str(mistakes()[0]["input"])[:60])
+                error.message = error.message.replace("Input", f"it is '{given}'; it", 1)
             raise
 
 

@@ -59,9 +59,13 @@ def pip_install(extra: str) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str | None:
-    """Return the question that ends a sentence about an unknown name; None if no known one resembles it."""
-    close = difflib.get_close_matches(given, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else None
+    """Return the question that ends a sentence about an unknown name; None if no known one resembles it.
+
+    Upper and lower case are the same.
+    """
+    by_case = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(given.lower(), by_case, n=1)
+    return f"did you mean '{by_case[close[0]]}'?" if close else None
 
 
 def counted(number: float, thing: str) -> str:

@@ -32,6 +32,19 @@ def test_a_table_is_written_alone(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["choices.tex"]
 
 
+def test_several_are_written_in_a_style_that_comes_with_matplotlib(run, tmp_path):
+    names = "choice_forest, evidence_choice/choices"
+    said = run("report", SCALE, "--only", names, "--format", "svg,csv", "--out", str(tmp_path))
+    assert said.code == 0, said.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "choice_forest.csv",
+        "choice_forest.svg",
+        "choices.csv",
+    ]
+    said = run("report", SCALE, "--only", "choice_forest", "--style", "ggplot", "--format", "svg", "--out", tmp_path)
+    assert said.code == 0 and "#e24a33" in (tmp_path / "choice_forest.svg").read_text(encoding="utf-8").lower()
+
+
 def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("report", str(ROOT / SCALE), "--only", "choice_forest")
@@ -42,6 +55,10 @@ def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeyp
     ("options", "named"),
     [
         (("--only", "choice_forst"), "did you mean 'choice_forest'?"),
+        (("--only", "choice_forest,xyzzy"), "'xyzzy'"),
+        (("--only", "xyzzy"), "choice_forest"),
+        (("--only", "choice_forest", "--style", "ggplott"), "did you mean 'ggplot'?"),
+        (("--only", "choice_forest", "--style", "own.mplstyle"), "own.mplstyle"),
         (("--only", "choice_forest", "--format", "pfd"), "'pfd'"),
         (("--only", "choices", "--format", "pdf"), "choices is a table"),
         (("--only", "choices", "--width", "3"), "choices is a table"),
@@ -51,3 +68,8 @@ def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeyp
 def test_what_cannot_be_written_is_named(run, tmp_path, options, named):
     said = run("report", SCALE, *options, "--out", str(tmp_path))
     assert said.code == 1 and named in said.err and not list(tmp_path.iterdir())
+
+
+def test_a_width_out_of_range_is_named(run):
+    said = run("report", SCALE, "--only", "choice_forest", "--width", "0.5")
+    assert said.code == 2 and "0.5" in said.err and "2" in said.err

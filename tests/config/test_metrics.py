@@ -56,3 +56,8 @@ def test_a_study_may_have_columns_of_what_runs_are_evaluated_by():
         assert re.match(of_runs, name)
     for name in ("mR", "mAP", "CxC R@1", "hubs max@5"):
         assert not re.match(of_runs, name)
+
+
+def test_the_list_names_ncs_as_people_read_it_and_its_csv_as_files_do(run):
+    assert "NCS@k" in (shown := run("metrics").out) and "N@k" not in shown.replace("NCS@k", "")
+    assert "\nN@k," in run("metrics", "--csv", "-").out

@@ -139,3 +139,22 @@ def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given,
 def test_phi_in_the_place_of_the_protocol_is_named():
     with pytest.raises(InputError, match="phis="):
         evaluate(np.eye(2, 3), np.eye(10, 3), {"cider": np.ones((10, 2))})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"captions": ["a"] * 10}, "phis="), ({"dataset": "f30k"}, "protocol="), ({"hubnes": True}, "'hubness'")],
+)
+def test_an_argument_that_there_is_not_is_an_error_with_its_cure(options, told):
+    with pytest.raises(InputError, match=f"{next(iter(options))} is no argument.*{told}"):
+        evaluate(np.eye(2).repeat(5, axis=1), **options)
+
+
+def test_evaluations_are_not_similarities():
+    similarity = np.eye(2).repeat(5, axis=1)
+    done = evaluate(similarity)
+    for name, pair in {"a": (done, done), "b": (similarity, done)}.items():
+        with pytest.raises(InputError, match=f"{name} is an evaluation"):
+            compare(*pair)
+    with pytest.raises(InputError, match="similarity is an evaluation"):
+        evaluate(done)

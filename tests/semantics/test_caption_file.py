@@ -44,6 +44,8 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
     np.save(tmp_path / "images.npy", [1, 0, 1])
     for path in (
         written(tmp_path, "1\r\n0\r\n1\r\n"),
+        written(tmp_path, "1.000000000000000000e+00\n0.000000000000000000e+00\n1.0\n", "savetxt.txt"),
+        written(tmp_path, "[1.0, 0.0, 1]", "floats.json"),
         written(tmp_path, "[1, 0, 1]", "images.json"),
         tmp_path / "images.npy",
     ):
@@ -60,7 +62,12 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
         ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),
         ("images.txt", "0\n\u0662\n0\n".encode(), "line 2"),
         ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),
-        ("images.txt", b"0\n2\n0\n", "image 1 has no caption"),
+        ("images.txt", b"0\n2\n0\n", "image 1 has no caption.*without gaps"),
+        ("images.txt", b"1\n1\n2\n", "image 0 has no caption.*from 0, not from 1"),
+        ("images.txt", b"1\n2\n3\n", "image 3 .*from 0, not from 1"),
+        ("images.txt", b"0\n1.5e+00\n0\n", "line 2 is '1.5e.00'"),
+        ("images.txt", b"0\nnan\n0\n", "line 2 is 'nan'"),
+        ("images.json", b"[0, 1.5, 0]", "item 1 is 1.5"),
         ("images.json", b"[0, true, 0]", "item 1 is True"),
     ],
 )

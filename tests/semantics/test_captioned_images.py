@@ -69,6 +69,23 @@ def test_results_meet_the_references_of_their_images_whatever_the_order(read, re
     assert read(RESULTS, references) == IN_ORDER
 
 
+@pytest.mark.parametrize("wrapped", [lambda text: text, lambda text: [text], lambda text: [{"caption": text}]])
+@pytest.mark.parametrize("references", [ANNOTATIONS, KARPATHY])
+def test_keys_of_a_mapping_are_ids_though_json_writes_them_as_text(read, references, wrapped):
+    assert read({str(image): wrapped(text) for image, text in MADE.items()}, references) == IN_ORDER
+
+
+def test_images_of_another_split_are_found_there(read):
+    boat = {"image_id": 4, "caption": "boat"}
+    with pytest.raises(InputError, match=r"1 of its 1 image .*'4'; .* --split dev"):
+        read([boat], KARPATHY)
+    assert read([boat], KARPATHY, split="val").references == [["a boat"]]
+    with pytest.raises(InputError, match=r"1 of its 4 images .*'4'; .*split dev.*one split"):
+        read([*RESULTS, boat], KARPATHY)
+    with pytest.raises(InputError, match=r"'99'; give references"):
+        read([{"image_id": 99, "caption": "boat"}], KARPATHY)
+
+
 def test_ids_of_text_are_names_of_photographs_without_their_ending(read):
     results = [{"image_id": f"{image:012}", "caption": text} for image, text in MADE.items()]
     found = read(results, FLICKR30K)
@@ -208,5 +225,12 @@ def test_the_command_scores_the_fields_files(run, tmp_path, monkeypatch):
         said = run("captioning", "made.json", name, "--metric", "bleu1", "--tokens", "whitespace", "--csv", "-")
         assert said.code == 0, said.err
         assert [row.split(",")[2] for row in said.out.splitlines()[1:]] == ["12", "3", "7"]
+    Path("boat.json").write_text('[{"image_id": 4, "caption": "boat"}]')
+    for split in ("dev", "val", "Validation"):
+        said = run("captioning", "boat.json", "karpathy.json", "--metric", "bleu1", "--split", split)
+        assert said.code == 0 and "1 caption against 1 reference," in said.out, said.err
+    for wrong in ("restval", "valid"):
+        said = run("captioning", "boat.json", "karpathy.json", "--split", wrong)
+        assert said.code == 2 and wrong in said.err and "dev" in said.err
     said = run("captioning", "made.json", "coco.json", "--split", "test")
     assert said.code == 1 and said.err.startswith("Error: coco.json") and "--split" in said.err

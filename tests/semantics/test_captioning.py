@@ -31,6 +31,7 @@ from fivesentences.semantics import Tuples
 from fivesentences.semantics.captioning import KEPT, score_captions
 from fivesentences.semantics.java import scene_graph_parser
 from fivesentences.semantics.java.jars import java_binary
+from fivesentences.semantics.registry import parse_name, plain_name
 
 WORDS = ["a", "the", "dog", "dogs", "cat", "runs", "on", "grass", "two"]
 CAPTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
@@ -272,16 +273,18 @@ def test_without_java_the_tokens_are_said_loudly_and_all_names_what_it_leaves_ou
     Path("people.txt").write_text("a dog\nthe cat\n")
     command = ("captioning", "made.txt", "people.txt", "--per-image", 1)
     said = run(*command, "--metric", "all", "--json", "all.json")
-    assert said.code == 0 and said.err.count("METEOR, SPICE, SPIDEr") == 1, said.err
-    for told in (said.err, said.out):
-        assert "COCO SERVER" in told and 'pip install ".[java]"' in told
+    assert said.code == 0 and said.err == ""
+    of_numbers = run(*command, "--metric", "all", "--csv", "-")
+    for told, other in ((said.out, said.err), (of_numbers.err, of_numbers.out)):  # once, where numbers are not read
+        assert [told.count(one) for one in ("COCO SERVER", "METEOR, SPICE, SPIDEr")] == [1, 1] and "COCO" not in other
+        assert 'pip install ".[java]"' in told
     found = json.loads(Path("all.json").read_text())
     assert [one["metric"] for one in found["scores"]] == ["cider", *BLEUS, "rouge_l"]
     assert {one["tokens"] for one in found["scores"]} == {"whitespace"} and any("COCO" in one for one in found["notes"])
-    assert "COCO SERVER" not in run(*command, "--tokens", "whitespace").err  # that was asked for
+    assert "COCO SERVER" not in run(*command, "--tokens", "whitespace").out  # that was asked for
     for asked in ("meteor", "spice", "spider", "bleu4-ptb"):
         said = run(*command, "--metric", asked)
-        assert said.code == 1 and "Java" in said.err and 'pip install ".[java]"' in said.err, asked
+        assert said.code == 1 and "the extra java" in said.err and 'pip install ".[java]"' in said.err, asked
     console.say_once.cache_clear()
     monkeypatch.setattr("sys.stderr", told := io.StringIO())
     assert fivesentences.cider(["a dog runs", "a cat"], [["a dog"], ["the cat"]]).tokens == "whitespace"
@@ -307,7 +310,7 @@ def test_a_metric_may_be_repeated_and_have_tokens_of_its_own(run, tmp_path, monk
         ours = score_captions(["A dog, running", "a cat"], references, [metric], tokens)[metric]
         assert ours.tokens == tokens and value == ours.corpus
     said = run(*command, "--metric", "all", "--tokens", "characters")
-    assert said.code == 0 and "METEOR, SPICE, SPIDEr" in said.err and "BLEU-4" in said.out
+    assert said.code == 0 and "METEOR, SPICE, SPIDEr" in said.out and "BLEU-4" in said.out
     for wrong, told in {
         "cidr": "'cider'",
         "cider-stemmed": "stemmed",
@@ -319,6 +322,66 @@ def test_a_metric_may_be_repeated_and_have_tokens_of_its_own(run, tmp_path, monk
         assert said.code == 1 and told in said.err, wrong
     said = run(*command, "--per-image", 1)
     assert said.code == 1 and "--per-image" in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("CIDEr", "cider"),
+        ("BLEU-4", "bleu4"),
+        ("Bleu_4-PTB", "bleu4-ptb"),
+        ("ROUGE-L", "rouge_l"),
+        ("ROUGE_L-characters", "rouge_l-characters"),
+        ("bleu_daa", "bleu_daa"),
+        ("rouge_daa", "rouge_daa"),
+        ("judged:Ours-A.csv", "judged:Ours-A.csv"),
+        ("embedding:all-MiniLM", "embedding:all-MiniLM"),
+    ],
+)
+def test_a_metric_may_be_spelled_as_tables_and_papers_do(name: str, plain: str) -> None:
+    assert plain_name(name) == plain and plain_name(plain) == plain
+    assert parse_name(name) == parse_name(plain)
+
+
+def test_the_command_knows_metrics_in_any_case_and_lists_of_them(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("made.txt").write_text("a dog runs\na cat\n")
+    Path("people.txt").write_text("a dog\nthe cat\n")
+    command = ("captioning", "made.txt", "people.txt", "--per-image", 1, "--tokens", "whitespace")
+    said = run(*command, "--metric", "CIDEr, BLEU-4", "--metric", "cider", "--metric", "Rouge-L", "--json", "o.json")
+    assert said.code == 0, said.err
+    assert [one["metric"] for one in json.loads(Path("o.json").read_text())["scores"]] == ["cider", "bleu4", "rouge_l"]
+    assert list(score_captions(["a dog", "a cat"], [["a dog"], ["b"]], ["BLEU-1"], "whitespace")) == ["BLEU-1"]
+
+
+@pytest.mark.java
+def test_a_caption_of_punctuation_is_scored_as_nothing_and_counted(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("made.txt").write_text("a dog runs\n . \n# 1\n\u2026 \u201c!\u201d\n!?\n")
+    Path("people.txt").write_text("a dog\nthe cat\na bird\na boat\na bus\n")
+    command = ("captioning", "made.txt", "people.txt", "--per-image", 1, "--metric", "bleu1")
+    said = run(*command, "--tokens", "ptb")
+    assert said.code == 0 and "2 of 5 captions have punctuation alone" in said.out, said.err
+    assert "punctuation" not in run(*command, "--tokens", "whitespace").out
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "told"),
+    [
+        (["a dog", "a cat"], ["a dog", "two cats"], ["references[0]", "one string"]),
+        (["a dog", "a cat"], [["a dog"], []], ["references[1]", "empty"]),
+        (["a dog", "a cat"], [["a dog"], ["a", 3]], ["references[1][1]", "3"]),
+        ({1: ["a dog"]}, {1: ["a dog"]}, ["candidates", "dict"]),
+        (["a dog"], {1: ["a dog"]}, ["references", "dict"]),
+        (["a dog"], "a dog", ["references", "one string"]),
+        ([["a dog"]], [["a dog"]], ["candidates[0]", "['a dog']"]),
+        ([], [], ["candidates", "empty"]),
+    ],
+)
+def test_an_error_names_the_argument_that_is_wrong(candidates: Any, references: Any, told: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        score_captions(candidates, references, ["bleu1"], "whitespace")
+    assert all(word in str(error.value) for word in told), error.value
 
 
 @pytest.mark.parametrize(

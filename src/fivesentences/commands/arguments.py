@@ -11,16 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
-from fivesentences.choices import CATALOGUE_NAMES, datasets_called
+from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called, split_named
 from fivesentences.choices import Dataset as Dataset
 from fivesentences.choices import Precision as Precision
-from fivesentences.choices import Split as Split
 from fivesentences.errors import did_you_mean
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
@@ -33,6 +32,7 @@ WORDS = (
 _LISTED = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
+SPLITS = f"<{'|'.join(get_args(Split))}>"  # in help
 Device = Literal["auto", "cpu", "cuda"]
 Mirror = Annotated[Path | None, typer.Option(envvar="FIVESENTENCES_MIRROR")]
 Out = Annotated[Path, typer.Option("--out", "-o")]
@@ -182,6 +182,19 @@ def dataset_named(text: str) -> Dataset:
         guess = did_you_mean(text, [*CATALOGUE_NAMES, *CATALOGUE_NAMES.values()])
         what = f"'{text}' is not one of {', '.join(CATALOGUE_NAMES)}{f'; {guess}' if guess else '.'}"
     raise typer.BadParameter(what, param_hint="--dataset")
+
+
+def split_asked(text: str) -> Split:
+    """Return the split that was typed after ``--split``; releases and papers call ``dev`` also ``val``.
+
+    Raises:
+        typer.BadParameter: If it is none.
+    """
+    found: dict[str, Split] = {split_named(name): name for name in get_args(Split)}
+    meant = found.get(split_named(text.lower()))
+    if meant is None or text.lower() == "restval":  # a part of train
+        raise typer.BadParameter(f"'{text}' is not one of {', '.join(found)}.", param_hint="--split")
+    return meant
 
 
 def named(text: str) -> tuple[str, str]:

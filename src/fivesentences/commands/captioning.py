@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,9 +11,9 @@ import pandas as pd
 import typer
 
 from fivesentences.choices import Split
-from fivesentences.commands.arguments import Mirror
+from fivesentences.commands.arguments import SPLITS, Mirror, split_asked
 from fivesentences.commands.sheets import Outputs, Sheet
-from fivesentences.errors import InputError, visible
+from fivesentences.errors import InputError, counted, visible
 from fivesentences.semantics.captioned_images import read_captioned_images
 from fivesentences.semantics.captioning import (
     CAPTIONING_METRICS,
@@ -23,6 +24,8 @@ from fivesentences.semantics.captioning import (
     score_captions,
     without_java,
 )
+from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
+from fivesentences.semantics.registry import plain_name
 from fivesentences.semantics.tokenisation import one_word_each
 
 ALL = "all"
@@ -41,7 +44,7 @@ def captioning(
     tokens: Literal["ptb", "whitespace", "reattached", "characters"] | None = None,
     per_image: Annotated[int | None, typer.Option(min=1)] = None,
     image_of_caption: Path | None = None,
-    split: Split | None = None,
+    split: Annotated[Split | None, typer.Option(parser=split_asked, metavar=SPLITS)] = None,
     subset: bool = False,
     mirror: Mirror = None,
     outputs: Outputs,
@@ -49,20 +52,20 @@ def captioning(
     """Score captions that a model made, one per image, against references.
 
     The numbers are pycocoevalcap's, which are those of the COCO server. Its
-    PTB tokens need a Java, which the extra java brings; without one, captions
-    are split at blanks, and a warning says so. SPICE takes some 25 ms per
-    caption that it has not parsed before; what was parsed is kept in the
-    user's cache. --csv has the score of every caption.
+    PTB tokens need the extra java; without it, captions are split at blanks,
+    and a warning says so. SPICE takes some 25 ms per caption that it has not
+    parsed before; what was parsed is kept in the user's cache. --csv has the
+    score of every caption.
 
     Args:
         candidates: One caption per line, in the order of the images; or COCO's results JSON, or another file that
             names images.
         references: The images' captions, one per line; or COCO's annotations JSON, Karpathy's JSON, or another file
             that names images.
-        metric: cider (default), bleu1 to bleu4, rouge_l, meteor, spice, spider, or all; repeat it for several. A name
-            may end in tokens of its own, such as cider-whitespace.
-        tokens: How captions are split into words; default ptb where Java is there, else whitespace. characters is for
-            languages that are written without spaces.
+        metric: cider (default), bleu1 to bleu4, rouge_l, meteor, spice, spider, or all; several separated by commas, or
+            repeat it. A name may end in tokens of its own, such as cider-whitespace.
+        tokens: How captions are split into words; default ptb where the extra java is installed, else whitespace.
+            characters is for languages that are written without spaces.
         per_image: References per image, in consecutive lines; default 5, or what the file says.
         image_of_caption: Index of each reference's image, from 0, one per line, where their number varies.
         split: Split of the references; default test, or the only one that there is.
@@ -80,14 +83,16 @@ def captioning(
     found = read_captioned_images(
         candidates, references, per_image=per_image, image_of_caption=image_of_caption, split=split, subset=subset
     )
-    asked, loud = _chosen(metric or ["cider"], tokens, mirror)  # which may download what SPICE needs
+    names = [plain_name(name.strip()) for one in metric or ["cider"] for name in one.split(",")]
+    asked, loud = _chosen(names, tokens, mirror)  # which may download what SPICE needs
     default = tokens or default_tokens()
     parsed = {name: parse_metric(name, tokens) for name in asked}
     plain = [CAPTIONING_METRICS[one].title for one, chosen in parsed.values() if chosen is None]
     if plain and default != "ptb":
         loud.append(without_java(plain))
-    for sentence in loud:
-        print(visible(sentence), file=sys.stderr, flush=True)
+    if not outputs.shows_table:  # else they are below it
+        for sentence in loud:
+            print(visible(sentence), file=sys.stderr, flush=True)
     scores = score_captions(found.candidates, found.references, asked, default, mirror)
     notes = [*loud, *found.notes]
     texts = [*found.candidates, *(text for group in found.references for text in group)]
@@ -95,14 +100,19 @@ def captioning(
         alike := one_word_each(texts)
     ):
         notes.append(alike)
+    signs = [one for one in found.candidates if re.search(r"\w", one) is None]
+    is_ptb = any(one.tokens == "ptb" for one in scores.values())
+    if no_words := sum(not line for line in ptb_lines(signs)) if signs and is_ptb else 0:
+        have = "has" if no_words == 1 else "have"
+        of = f"{no_words:,} of {counted(len(found.candidates), 'caption')} {have}"
+        notes.append(f"{of} punctuation alone, which PTB tokens leave out: scored like an empty caption.")
     copies = sum(one in group for one, group in zip(found.candidates, found.references, strict=True))
     if copies:
-        notes.append(
-            f"{copies:,} of {len(found.candidates):,} captions equal one of their own references word for word."
-        )
+        equals = "equals one of its own references" if copies == 1 else "equal one of their own references"
+        notes.append(f"{copies:,} of {counted(len(found.candidates), 'caption')} {equals} word for word.")
     counts = [len(group) for group in found.references]
     per = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    title = f"{len(counts):,} captions against {sum(counts):,} references, {per} per image"
+    title = f"{counted(len(counts), 'caption')} against {counted(sum(counts), 'reference')}, {per} per image"
     notes.append("CIDEr is 0 to 10, SPIDEr 0 to 5.5, the others 0 to 1; papers print 100 times the score.")
     rows, tidy, listed = [], [], []
     for name, one in scores.items():

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.parquet
 import typer
 
-from fivesentences.choices import CATALOGUE_NAMES, datasets_called
-from fivesentences.commands.arguments import Dataset, Downloads, Out, Quiet, Split
+from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called
+from fivesentences.commands.arguments import SPLITS, Dataset, Downloads, Out, Quiet, split_asked
 from fivesentences.commands.download import catalogue_of
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
@@ -27,7 +27,7 @@ def captions(
     dataset: Annotated[str, typer.Argument(metavar="DATASET")],
     *,
     out: Out,
-    split: Split = "test",
+    split: Annotated[Split, typer.Option(parser=split_asked, metavar=SPLITS)] = "test",
     image_of_caption: Path | None = None,
     image_names: Path | None = None,
     column: list[str] | None = None,

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from fivesentences import encoders
-from fivesentences.commands.arguments import Device, Downloads, Out, Precision, Quiet, Split
+from fivesentences.choices import Split
+from fivesentences.commands.arguments import SPLITS, Device, Downloads, Out, Precision, Quiet, split_asked
 from fivesentences.commands.captions import DATASETS, benchmark_called, corpus_of, is_table
 from fivesentences.config.reading import check
 from fivesentences.console import working
@@ -47,7 +48,7 @@ def embed(
     out: Out,
     images: Annotated[list[Path] | None, typer.Option()] = None,
     captions: str | None = None,
-    split: Split = "test",
+    split: Annotated[Split, typer.Option(parser=split_asked, metavar=SPLITS)] = "test",
     image_names: Path | None = None,
     image_of_caption: Path | None = None,
     per_image: Annotated[int | None, typer.Option(min=1)] = None,

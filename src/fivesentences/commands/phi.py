@@ -28,7 +28,7 @@ from fivesentences.semantics.caption_file import equal_pairing, own_pairing, rea
 from fivesentences.semantics.java.scene_graph_parser import journal_of
 from fivesentences.semantics.judged import read_judged
 from fivesentences.semantics.phi_file import check_matrix, note_beside
-from fivesentences.semantics.registry import is_given, needs_tuples, parse_name
+from fivesentences.semantics.registry import is_given, needs_tuples, parse_name, plain_name
 from fivesentences.semantics.tokenisation import one_word_each
 from fivesentences.semantics.top_k import FILES, check_store
 from fivesentences.storage import check_outputs, remove_unlocked
@@ -60,8 +60,9 @@ def phi(
     caption and one column per image; a .json beside it says what it was made
     of. judged:FILE reads scores instead: a CSV with the columns caption, image
     (numbers from 0, in the order of CAPTIONS) and score, where missing pairs
-    score 0, or a .npy of the whole matrix. A line of CAPTIONS ends at \\n
-    (where all lines do: at \\r\\n), whatever else a caption holds.
+    score 0, or a .npy of the whole matrix. Lines of CAPTIONS end at \\n, or at
+    \\r\\n if all of them do; other line breaks, such as U+2028, are part of a
+    caption.
 
     SPICE parses every distinct caption once, some 25 ms each on two cores,
     and keeps the result beside the matrix for the next time.
@@ -89,6 +90,7 @@ def phi(
     if not captions.exists() and Path(name).is_file():
         what = f"'{name}' is a file, and '{captions}' is not"
         raise InputError(what, cure=f"the metric comes first: fivesentences phi {captions} {name} -o {out}")
+    name = plain_name(name)
     reads = (captions, image_of_caption, tuples)
     if top_k is None:
         check_outputs({"--out": out, "the note beside --out": note_beside(out)}, reads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -27,10 +28,10 @@ def report(
     scale: Annotated[Path, typer.Argument(metavar="SCALE.yaml")] = Path("config/demo.yaml"),
     *,
     check: bool = False,
-    only: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    only: Annotated[str | None, typer.Option(metavar="LIST")] = None,
     formats: Annotated[str | None, typer.Option("--format", metavar="LIST")] = None,
     width: Annotated[float | None, typer.Option(metavar="INCHES", min=2, max=30)] = None,
-    style: Annotated[Path | None, typer.Option(metavar="FILE.mplstyle")] = None,
+    style: Annotated[Path | None, typer.Option(metavar="FILE.mplstyle|NAME")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR")] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -49,11 +50,12 @@ def report(
     Args:
         scale: A scale.
         check: Write nothing; fail if files or settings are not those of the manifest.
-        only: A table or figure, as STUDY/NAME or NAME; default: all.
+        only: Tables or figures, as STUDY/NAME or NAME, separated by commas; default: all.
         formats: Files to write, separated by commas. Of figures: svg, pdf, png, eps, csv, json (default svg,pdf). Of
             tables: csv, md, tex, html, json (default csv,tex).
         width: Width of figures; text and markers keep their size. A column of a paper is about 3.4. Default: 7.4.
-        style: A matplotlib style file applied on top of the package's: fonts, sizes, axes.prop_cycle, ...
+        style: A matplotlib style file, or the name of one of matplotlib's own, applied on top of the package's: fonts,
+            axes.prop_cycle, ... Text sizes belong to the layout: for larger text, enlarge a figure of less --width.
         out: Folder for the files, created if missing.
         quiet: Say nothing about what was written.
 
@@ -87,6 +89,7 @@ def report(
         if check:
             raise InputError("--check writes nothing; leave out --only, --format, --width, --style and --out")
         chosen = _chosen(chosen, only, formats, look)
+    names = Counter(spec.name for spec in chosen.values())
     said = []
     if check:
         if found := differences_from(read_manifest(plan.places.manifest(name)), plan):
@@ -119,7 +122,7 @@ def report(
             write_exhibit(spec, context, numbers, made.with_suffix(""))
             print(made)
             continue
-        stem = (out or Path()) / (spec.name if only else exhibit)
+        stem = (out or Path()) / (spec.name if only and names[spec.name] == 1 else exhibit)
         stem.parent.mkdir(parents=True, exist_ok=True)
         written = _formats_of(spec, formats)
         write_exhibit(spec, context, numbers, stem, written, **look if isinstance(spec, FigureSpec) else {})
@@ -146,20 +149,24 @@ def _chosen(
             for name, spec in exhibits.items()
             if _formats_of(spec, formats) and (isinstance(spec, FigureSpec) or formats or not look)
         }
-    short = short_names(exhibits) | {name: name for name in exhibits}
-    if only not in short:
-        several = [name for name in exhibits if name.endswith(f"/{only}")]
-        cure = f"say which: {', '.join(several)}" if several else did_you_mean(only, short)
-        what = "is the name of several" if several else "is no table or figure of this configuration"
-        raise InputError(f"'{only}' {what}", where="--only", cure=cure)
-    spec = exhibits[short[only]]
-    if not isinstance(spec, FigureSpec) and look:
-        raise InputError(f"{only} is a table, which has no width or style", where="--only", cure="name a figure")
-    if not _formats_of(spec, formats):
-        kind = "figure" if isinstance(spec, FigureSpec) else "table"
-        what = f"{only} is a {kind}, and {formats} is no format of one"
-        raise InputError(what, where="--format", cure=f"choose of {', '.join(FORMATS[kind][0])}")
-    return {short[only]: spec}
+    named = short_names(exhibits)
+    short, chosen = named | {name: name for name in exhibits}, {}
+    for one in [name.strip() for name in only.split(",") if name.strip()] or [""]:
+        if one not in short:
+            several = [name for name in exhibits if name.endswith(f"/{one}")]
+            cure = f"say which: {', '.join(several)}" if several else did_you_mean(one, short)
+            what = "is the name of several" if several else "is no table or figure of this configuration"
+            there = f"there are {', '.join({exhibit: name for name, exhibit in named.items()}.values())}"
+            raise InputError(f"'{one}' {what}", where="--only", cure=cure or there)
+        spec = exhibits[short[one]]
+        if not isinstance(spec, FigureSpec) and look:
+            raise InputError(f"{one} is a table, which has no width or style", where="--only", cure="name figures")
+        if not _formats_of(spec, formats):
+            kind = "figure" if isinstance(spec, FigureSpec) else "table"
+            what = f"{one} is a {kind}, and {formats} is no format of one"
+            raise InputError(what, where="--format", cure=f"choose from {', '.join(FORMATS[kind][0])}")
+        chosen[short[one]] = spec
+    return chosen
 
 
 def _formats_of(spec: TableSpec | FigureSpec, formats: str | None) -> list[str]:

@@ -100,6 +100,11 @@ class Outputs:
         asked = {"json": self.json, "csv": self.csv, "markdown": self.markdown, "latex": self.latex}
         return {form: path for form, path in asked.items() if path is not None}
 
+    @property
+    def shows_table(self) -> bool:
+        """Whether the table is printed, with its notes."""
+        return not any(str(path) == STDOUT for path in self.files.values()) and not (self.quiet and self.files)
+
     def check(
         self,
         read: Read = (),
@@ -163,7 +168,7 @@ class Outputs:
                 else:
                     with replacing(path) as temporary:
                         temporary.write_text(texts[form](), encoding="utf-8")
-        if not any(str(path) == STDOUT for path in self.files.values()) and not (self.quiet and self.files):
+        if self.shows_table:
             show(sheets)
 
 

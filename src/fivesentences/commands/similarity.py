@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from fivesentences.commands.arguments import Device, Out, Quiet, Split
+from fivesentences.choices import Split
+from fivesentences.commands.arguments import SPLITS, Device, Out, Quiet, split_asked
 from fivesentences.errors import InputError, need
 from fivesentences.storage import check_npy, check_outputs, replacing, together, write_lines
 
@@ -20,7 +21,7 @@ def similarity(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     *,
     out: Out,
-    split: Split = "test",
+    split: Annotated[Split, typer.Option(parser=split_asked, metavar=SPLITS)] = "test",
     corpus: Path | None = None,
     features: Path | None = None,
     vocabulary: Path | None = None,

@@ -323,12 +323,14 @@ def pattern_of(metrics: Iterable[Metric]) -> str:
 
 def metric_rows() -> list[list[str]]:
     """List the columns ``METRIC_HEADINGS`` of every metric; empty where there is no unit, better side or need."""
-    rows = [[one.name, one.measures, one.unit, one.better, one.needs, one.source] for one in METRICS.values()]
+    rows = [
+        [shown_name(one.name), one.measures, one.unit, one.better, one.needs, one.source] for one in METRICS.values()
+    ]
     return [["" if cell in ("none", "neither") else cell for cell in row] for row in rows]
 
 
 def metrics_table() -> str:
     """Return all metrics as a Markdown table."""
     rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
-    rows += [[f"`{shown_name(name)}`", *others] for name, *others in metric_rows()]
+    rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+from fivesentences.choices import split_named
 from fivesentences.config.types import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
 from fivesentences.corpus.photographs import Photographs, note_shared
-from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of, split_named
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of
 from fivesentences.errors import InputError, did_you_mean
 
 NEEDED = ("filename", "caption", "split")

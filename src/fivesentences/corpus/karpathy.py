@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from fivesentences.choices import split_named
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.fractions import take_captions
-from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of, split_named
+from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 

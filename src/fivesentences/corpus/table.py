@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from fivesentences.choices import split_named
 from fivesentences.corpus.parquet import frame_of, label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
@@ -24,9 +25,6 @@ OF_AN_IMAGE = ("filename", "split", "category")
 FORMAT = 1
 LONGEST_ID = 1000  # characters of an image's
 _METADATA, _CURE = b"fivesentences.corpus", "make it again"
-# Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
-# for training.
-_SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Where str.splitlines() splits: tools that write one caption or name per line must not write additional lines.
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -92,7 +90,7 @@ class Corpus:
         Raises:
             InputError: If no image has this split.
         """
-        chosen = (self.table["split"] == name).to_numpy(dtype=bool)
+        chosen = (self.table["split"] == (name if name in self.splits else split_named(name))).to_numpy(dtype=bool)
         if not chosen.any():
             known = ", ".join(f"'{split}'" for split in self.splits)
             raise InputError(f"split '{name}' of '{self.name}' has no images; it has only {known}.")
@@ -206,12 +204,6 @@ def name_at(name: str, where: str) -> str:
         what = f"the name {name[:60]!a} contains a line break, after which names would belong to other images"
         raise InputError(what, where=where, cure="rename the image")
     return name
-
-
-def split_named(name: str) -> str:
-    """Return ``train``, ``dev`` or ``test`` for the names that releases use; other names are kept."""
-    name = name.strip()
-    return _SPLITS.get(name, name)
 
 
 def check_image_id(image_id: str, where: Path | str) -> None:

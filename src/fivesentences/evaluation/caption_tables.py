@@ -16,14 +16,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory
+from fivesentences.choices import split_named
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
 from fivesentences.corpus.caption_rows import COLUMNS, IDS, IMAGES, Rows, caption_columns, is_name, text_rows, unpacked
 from fivesentences.corpus.parquet import read_parquet, readable
-from fivesentences.corpus.table import caption_at, name_at, split_named
+from fivesentences.corpus.table import caption_at, name_at
 from fivesentences.documents import check_file, lines_of, parse_json, text_of
-from fivesentences.errors import Cure, InputError, reason_of
+from fivesentences.errors import Cure, InputError, counted, reason_of
 
 SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
@@ -79,13 +80,14 @@ def read_caption_table(
             ``sentences``. Default the first of ``COLUMNS`` that the first row has, or all that are numbered.
         image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard its name
             and that of the photograph; without any of them, every row is an image.
-        split: ``train``, ``dev`` or ``test``; None: test, or else the only one that there is; a note counts the others.
+        split: ``train``, ``dev`` or ``val``, or ``test``; None: test, or else the only one that there is; a note counts
+            the others.
 
     Raises:
         InputError: If a file is missing, damaged or too large, an entry of a shard would leave its folder, a column or
             the split is missing, a row has no caption, or a caption is blank, not text, or the name of an image.
     """
-    path = Path(path)
+    path, split = Path(path), split and split_named(split)
     files, found_split = _files_of(path, split or "test")
     asked = [*columns, *([] if image_column is None else [image_column])]
     captions, owners, ids = list[str](), list[int](), dict[str, str]()
@@ -125,7 +127,7 @@ def read_caption_table(
         owners += [owner] * len(texts)
     if not captions and split is None and len(others) == 1:
         return read_caption_table(path, columns, image_column, *others)
-    known = ", ".join(f"{name} ({count:,} captions)" for name, count in sorted(others.items()))
+    known = ", ".join(f"{name} ({counted(count, 'caption')})" for name, count in sorted(others.items()))
     if not captions:
         of = f" of {split or 'test'}" if others else ""
         cure = Cure("name the split", f"fivesentences captions {path} --split NAME") if others else None
@@ -135,7 +137,7 @@ def read_caption_table(
         what = f"its column '{columns[0]}' holds ids or numbers, such as {captions[0][:40]!r}"
         raise InputError(what, where=path, cure="give the file of the captions")
     if split is None and others:
-        say_once(f"{path}: {len(captions):,} captions of {found_split} are read; left out are {known}.")
+        say_once(f"{path}: {counted(len(captions), 'caption')} of {found_split} read; left out: {known}.")
     bare = [image for image in places if PurePosixPath(image).suffix.lower() not in PHOTOGRAPHS]
     if files[0].suffix == ".tar" and image_column == "__key__" and 0 < len(bare) < len(places):
         say_once(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -116,6 +117,9 @@ def checked_gallery(
     name: str = "similarity",
 ) -> Gallery:
     """Check the whole split, also against the protocol; arguments and errors are those of ``evaluate``."""
+    if isinstance(similarity, Evaluation):
+        what = "is an evaluation, and not a similarity"
+        raise InputError(what, where=Argument(name), cure="give what it was made of, [images, captions] or a Gallery")
     gallery = Gallery.of(similarity, image_of_caption, name=name)
     if protocol is not None:
         protocol.check(gallery)
@@ -240,6 +244,15 @@ def _told_apart(
     )
 
 
+# Arguments that others have, or the command line.
+CURES = {
+    "captions": 'give phi of them, such as phis={"cider": cider_matrix(captions)} of fivesentences.semantics',
+    "dataset": 'name its protocol, such as protocol="f30k"',
+    "metric": 'give its matrix, such as phis={"cider": cider_matrix(captions)} of fivesentences.semantics',
+    "per_image": "give image_of_caption, the image index of each caption",
+}
+
+
 class ProtocolScorer:
     """Scores any number of similarities of the same images and captions, as ``evaluate`` scores one.
 
@@ -271,6 +284,11 @@ class ProtocolScorer:
         positives: Mapping[str, Positives] | None = None,
         **options: Any,
     ):
+        known = inspect.signature(Evaluator).parameters
+        for name in options:
+            if name not in known:
+                cure = CURES.get(name) or did_you_mean(name, ["phis", *known]) or f"there are {', '.join(known)}"
+                raise InputError("is no argument of an evaluation", where=Argument(name), cure=cure)
         self.protocol = chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         # Nothing but the shape is asked of it.
         self.whole = replace(whole, similarity=np.broadcast_to(np.float32(0), whole.shape))

@@ -67,6 +67,8 @@ def compare(
     """
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
+    if isinstance(b, Evaluation):
+        checked_gallery(b, None, None, None, name="b")  # which refuses it
     other = whole.with_similarity(b, name="b")
     scorer = ProtocolScorer(whole, chosen, **options)
     how: dict[str, Any] = {"inference": inference, "queries": True, "progress": progress}

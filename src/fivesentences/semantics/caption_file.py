@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from fivesentences.documents import check_file, lines_of, read_bytes, read_json,
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
 from fivesentences.semantics.validation import checked_pairing
+
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]*)?(e[+-]?[0-9]{1,2})?", re.ASCII | re.IGNORECASE)  # numpy.savetxt: 1.0e+00
 
 
 def read_captions(path: Path | str) -> list[str]:
@@ -81,7 +84,7 @@ def read_texts(path: Path | str) -> list[str]:
         InputError: If it is missing, not UTF-8 or not such a list, or is empty.
     """
     path = Path(path)
-    texts = _list_of(path, "captions", str, "a string") if path.suffix == ".json" else _lines(path)
+    texts = _list_of(path, "captions", (str,), "a string") if path.suffix == ".json" else _lines(path)
     if not texts:
         raise InputError(f"{path} is empty; write one per line.")
     return texts
@@ -90,6 +93,8 @@ def read_texts(path: Path | str) -> list[str]:
 def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
     """Read the image index of each caption, from 0: one whole number per line, a ``.json`` list or an ``.npy`` array.
 
+    Whole numbers may be written as 1.0 or 1e+00.
+
     Raises:
         InputError: If the file is missing or is none of these, or does not name an image for each of ``n_captions``.
     """
@@ -97,15 +102,15 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
     if path.suffix == ".npy":
         numbers: Any = read_npy(path)
     elif path.suffix == ".json":
-        numbers = _list_of(path, "image indices", int, "a whole number")
+        numbers = _list_of(path, "image indices", (int, float), "a whole number")
     else:
         words = [line.strip() for line in _lines(path)]
         for number, word in enumerate(words, start=1):
-            if not (word.isascii() and word.isdigit() and len(word) < 16):
+            if not (_NUMBER.fullmatch(word) and float(word) < 1e15 and float(word).is_integer()):
                 raise InputError(
                     f"{path}: line {number} is {word[:40]!r}; give the index of a caption's image, from 0."
                 )
-        numbers = list(map(int, words))
+        numbers = list(map(float, words))
     try:
         return checked_pairing(numbers, n_captions)
     except InputError as error:
@@ -135,11 +140,11 @@ def _lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if lines_end_as_on_windows(text, lines) else lines
 
 
-def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:
+def _list_of(path: Path, what: str, kinds: tuple[type, ...], name: str) -> list[Any]:
     content = read_json(path)
     if not isinstance(content, list):
         raise InputError(f"{path}: a .json file of {what} must hold one list, [...].")
     for index, item in enumerate(content):
-        if type(item) is not kind:
+        if type(item) not in kinds or (isinstance(item, float) and not item.is_integer()):
             raise InputError(f"{path}: item {index} is {repr(item)[:40]}; every item must be {name}.")
     return content

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 from fivesentences.choices import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES
 from fivesentences.documents import read_json
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, counted
 from fivesentences.evaluation.caption_tables import CaptionTable
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.validation import PER_IMAGE
 
 NAMED = 5  # images in a sentence about many
+NOT_EMPTY = "write a caption, or a placeholder word, which scores 0 like an empty caption"
 RESULTS = '[{"image_id": 1, "caption": "..."}, ...]'
 
 
@@ -62,7 +64,7 @@ def read_captioned_images(
     """
     if per_image is not None and image_of_caption is not None:
         raise InputError("--per-image and --image-of-caption both say whose a reference is; give one of them.")
-    _check_results(candidates)
+    has_text_ids = _check_results(candidates)
     ours, theirs = read_captioned(candidates), read_captioned(references, split)
     if split is not None and theirs.split is None:
         raise InputError(f"it has no splits, and '{split}' was asked for; leave --split out.", where=references)
@@ -71,7 +73,7 @@ def read_captioned_images(
     given = None if image_of_caption is None else read_pairing(image_of_caption, len(theirs.captions))
     pairing = own_pairing(theirs, references, given)
     if ours.is_named and theirs.is_named:
-        return _by_id(ours, theirs, candidates, references, subset)
+        return _by_id(ours, theirs, candidates, references, subset, has_text_ids)
     if pairing is not None:
         groups = _grouped(theirs.captions, pairing.tolist())
     else:
@@ -79,7 +81,8 @@ def read_captioned_images(
     made = ours.captions
     _check_one_each(ours, candidates)
     if len(groups) != len(made):
-        what = f"it has captions of {len(groups):,} images, but there are {len(made):,} candidates"
+        of = counted(len(groups), "image")
+        what = f"it has captions of {of}, for {counted(len(made), 'candidate')}"
         raise InputError(what, where=references, cure="give the images that were captioned, in the same order")
     notes = []
     if ours.is_named != theirs.is_named:
@@ -101,27 +104,23 @@ def _blocks(texts: list[str], images: int, per_image: int | None, path: Path) ->
 
 
 def _by_id(
-    ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path, subset: bool
+    ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path, subset: bool, has_text_ids: bool
 ) -> CaptionedImages:
     """Match captions by the ids of their images, or else by their names or the names without an ending."""
     for table, path in ((ours, candidates), (theirs, references)):
         if twice := [name for name, count in Counter(table.ids).items() if count > 1]:
-            what = f"{len(twice):,} ids belong to several images: {_some(twice)}"
+            ids = f"{counted(len(twice), 'id')} belong{'s' if len(twice) == 1 else ''}"
+            what = f"{ids} to several images: {_some(twice)}"
             raise InputError(what, where=path, cure="give each image an id of its own")
     _check_one_each(ours, candidates)
-    place: dict[str, int] = {}
-    stems = [PurePosixPath(image).stem for image in theirs.images]
-    for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
-        place |= {name: image for image, name in enumerate(names)}
-    found = [place.get(one, place.get(other)) for one, other in zip(ours.ids, ours.images, strict=True)]
-    if unknown := [ours.ids[image] for image, at in enumerate(found) if at is None]:
-        what = f"{len(unknown):,} of its {len(found):,} images have no captions in {references}: {_some(unknown)}"
-        raise InputError(what, where=candidates, cure="give references of every captioned image, by the same ids")
+    found = _places(ours, theirs)
+    if None in found:
+        raise _unmatched(found, ours, theirs, candidates, references)
     of_image = [at for at in found if at is not None]
     if len(set(of_image)) < len(of_image):
         twice = [theirs.ids[at] for at, count in Counter(of_image).items() if count > 1]
         raise _several(candidates, twice)
-    if candidates.suffix == references.suffix == ".json" and theirs.has_numbers and not ours.has_numbers:
+    if has_text_ids and theirs.has_numbers and references.suffix == ".json":
         by_number = [own for own, at in zip(ours.ids, of_image, strict=True) if own == theirs.ids[at]]
         if by_number:
             what = f"its image_id '{by_number[0]}' is text, and in {references} ids are numbers"
@@ -129,20 +128,52 @@ def _by_id(
     missing = [theirs.ids[at] for at in sorted(set(range(len(theirs.images))) - set(of_image))]
     notes = []
     if missing and not subset:
-        what = (
-            f"{len(missing):,} of the {len(theirs.images):,} images of {references} have no caption: {_some(missing)}"
-        )
+        what = f"{_share(missing, theirs.images)} of {references} {_have(missing)} no caption: {_some(missing)}"
         cure = (
             "caption them too, since the COCO server scores all images, or score the captioned ones alone by --subset"
         )
         raise InputError(what, where=candidates, cure=cure)
     if missing:
-        left = f"{len(missing):,} of the {len(theirs.images):,} images of {references} have no caption and do not count"
-        notes.append(f"A subset: {left}, not in CIDEr's document frequencies either.")
+        left = f"{_share(missing, theirs.images)} of {references} {_have(missing)} no caption"
+        notes.append(f"A subset: {left}, and what has none does not count, not in CIDEr's document frequencies either.")
     groups = _grouped(theirs.captions, theirs.image_of_caption.tolist())
     made = dict(zip(ours.image_of_caption.tolist(), ours.captions, strict=True))
     texts = [made[image] for image in range(len(ours.images))]
     return CaptionedImages(texts, [groups[at] for at in of_image], ours.ids, notes)
+
+
+def _places(ours: CaptionTable, theirs: CaptionTable) -> list[int | None]:
+    """Return where each image of candidates is among those of references; None where it is not."""
+    place: dict[str, int] = {}
+    stems = [PurePosixPath(image).stem for image in theirs.images]
+    for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
+        place |= {name: image for image, name in enumerate(names)}
+    return [place.get(one, place.get(other)) for one, other in zip(ours.ids, ours.images, strict=True)]
+
+
+def _unmatched(
+    found: Sequence[int | None], ours: CaptionTable, theirs: CaptionTable, candidates: Path, references: Path
+) -> InputError:
+    """Return the error about candidates without references, which may be those of another split."""
+    unknown = [ours.ids[image] for image, at in enumerate(found) if at is None]
+    cure = "give references of every captioned image, by the same ids"
+    for split in get_args(Split) if theirs.split is not None else ():
+        with contextlib.suppress(InputError):  # there is no such split
+            elsewhere = _places(ours, read_captioned(references, split))
+            if None not in elsewhere:
+                cure = f"they are in its split {split}: give --split {split}"
+            elif any(one is None and other is not None for one, other in zip(found, elsewhere, strict=True)):
+                cure = f"some are in its split {split}: give candidates of one split, and name it by --split"
+    what = f"{_share(unknown, found, 'its')} {_have(unknown)} no captions in {references}: {_some(unknown)}"
+    return InputError(what, where=candidates, cure=cure)
+
+
+def _share(some: Sequence[object], every: Sequence[object], whose: str = "the") -> str:
+    return f"{len(some):,} of {whose} {counted(len(every), 'image')}"
+
+
+def _have(some: Sequence[object]) -> str:
+    return "has" if len(some) == 1 else "have"
 
 
 def _grouped(texts: Sequence[str], images: Sequence[int]) -> list[list[str]]:
@@ -160,7 +191,7 @@ def _check_one_each(table: CaptionTable, path: Path) -> None:
 
 
 def _several(path: Path, images: Sequence[str]) -> InputError:
-    what = f"{len(images):,} images have a second caption: {_some(images)}"
+    what = f"{counted(len(images), 'image')} {_have(images)} a second caption: {_some(images)}"
     return InputError(what, where=path, cure="give one caption of each image; the candidates come first")
 
 
@@ -174,19 +205,21 @@ def _check_captions(table: CaptionTable, path: Path) -> None:
     empty = [number for number, text in enumerate(table.captions, 1) if not text.strip()]
     if empty:
         shown = ", ".join(map(str, empty[:NAMED])) + (", ..." if len(empty) > NAMED else "")
-        what = f"{len(empty):,} of its {len(table.captions):,} captions are empty, by their number {shown}"
-        raise InputError(
-            what, where=path, cure="write them; a word that no reference has is scored as if nothing was said"
-        )
+        are = "is" if len(empty) == 1 else "are"
+        what = f"{len(empty):,} of its {counted(len(table.captions), 'caption')} {are} empty, by their number {shown}"
+        raise InputError(what, where=path, cure=NOT_EMPTY)
 
 
-def _check_results(path: Path) -> None:
-    """Check a ``.json`` of COCO's results as the COCO server would; other files are left to their readers."""
+def _check_results(path: Path) -> bool:
+    """Check a ``.json`` of COCO's results as the COCO server would, and return whether its ids are text.
+
+    Other files are left to their readers; JSON writes the keys of ``{"14": "a dog"}`` as text, whatever they mean.
+    """
     content = read_json(path) if path.suffix == ".json" else None
     if isinstance(content, dict) and set(COLUMNS) & set(content) and set(IMAGES) & set(content):
         raise InputError(f"it is one object, {repr(content)[:40]}, not a list", where=path, cure=f"write {RESULTS}")
     if not isinstance(content, list) or not any(isinstance(one, dict) and "image_id" in one for one in content):
-        return
+        return False
     first: dict[Any, int] = {}
     for number, one in enumerate(content):
         where, image = f"{path}: item {number}", one.get("image_id") if isinstance(one, dict) else None
@@ -204,6 +237,7 @@ def _check_results(path: Path) -> None:
             what = f"it is a second caption of image {image!r}, after item {first[image]}"
             raise InputError(what, where=where, cure="give one caption of each image")
         if not isinstance(one["caption"], str) or not one["caption"].strip():
-            what = f"the caption of image {image!r} is {repr(one['caption'])[:40]}"
-            cure = "write it as text; a word that no reference has is scored as if nothing was said"
-            raise InputError(what, where=where, cure=cure)
+            is_text = isinstance(one["caption"], str)
+            what = f"the caption of image {image!r} is {repr(one['caption'])[:40]}{', which is empty' * is_text}"
+            raise InputError(what, where=where, cure=NOT_EMPTY if is_text else "write it as text")
+    return isinstance(content[0]["image_id"], str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -23,7 +23,7 @@ from fivesentences.semantics.java.jars import cache_folder, check_java, corenlp,
 from fivesentences.semantics.java.meteor import MeteorScorer
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.phi_file import captions_sha256
-from fivesentences.semantics.registry import TOKENISATIONS
+from fivesentences.semantics.registry import TOKENISATIONS, plain_name
 from fivesentences.semantics.rouge import RougeLScorer
 from fivesentences.semantics.spice import SpiceScorer
 from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
@@ -58,6 +58,7 @@ CAPTIONING_METRICS: dict[str, CaptioningMetric] = {
 }
 #: How tables name the words that a metric compares.
 TOKENS = {"ptb": "PTB", "whitespace": "split at blanks", "reattached": "reattached", "characters": "characters"}
+WITHOUT_EXTRA = "the extra java, which is not installed (another Java on this machine is not used)"
 AS_WRITTEN = "as written"  # captions that SPICE's own parser splits
 
 
@@ -79,13 +80,13 @@ def parse_metric(name: str, tokenize: str | None = None) -> tuple[str, str | Non
     """Split the name of a metric, such as ``cider`` or ``cider-characters``.
 
     Args:
-        name: A name of ``CAPTIONING_METRICS``, to which a tokenisation may be added.
+        name: A name of ``CAPTIONING_METRICS`` in any case, to which a tokenisation may be added.
         tokenize: The tokenisation of a name without one.
 
     Raises:
         InputError: If there is no such metric or tokenisation, or the metric cannot take it.
     """
-    metric, dash, own = name.partition("-")
+    metric, dash, own = plain_name(name).partition("-")
     if metric not in CAPTIONING_METRICS:
         cure = did_you_mean(metric, CAPTIONING_METRICS) or f"name one of {', '.join(CAPTIONING_METRICS)}"
         raise InputError(f"the captioning metric is '{name[:40]}', which is not known", cure=cure)
@@ -114,7 +115,7 @@ def check_metric(name: str, tokenize: str | None = None, mirror: Path | None = N
     """
     metric, chosen = parse_metric(name, tokenize)
     if (CAPTIONING_METRICS[metric].needs_java or chosen == "ptb") and not has_java():
-        what = "PTB tokens, METEOR and SPICE run in Java, which is not installed"
+        what = f"PTB tokens, METEOR and SPICE need {WITHOUT_EXTRA}"
         raise InputError(what, cure=f"install it with {pip_install('java')}")
     if metric in ("spice", "spider"):
         check_java()
@@ -122,7 +123,7 @@ def check_metric(name: str, tokenize: str | None = None, mirror: Path | None = N
 
 
 def default_tokens() -> str:
-    """Return the tokenisation of the COCO server, ``"ptb"``, where Java is there; otherwise ``"whitespace"``."""
+    """Return the COCO server's tokenisation, ``"ptb"``, if the extra ``java`` is installed; else ``"whitespace"``."""
     return "ptb" if has_java() else "whitespace"
 
 
@@ -133,8 +134,8 @@ def without_java(metrics: Sequence[str]) -> str:
         metrics: Titles of the metrics that compare them.
     """
     return (
-        f"NOT THE COCO SERVER'S TOKENS: there is no Java, so {', '.join(metrics)} split captions at blanks. The server "
-        "and most papers use Penn Treebank (PTB) tokens, and their numbers differ. To have them: "
+        f"NOT THE COCO SERVER'S TOKENS: {', '.join(metrics)} split captions at blanks. The server and most papers use "
+        f"Penn Treebank (PTB) tokens, and their numbers differ. PTB tokens need {WITHOUT_EXTRA}; install it with "
         f"{pip_install('java')}."
     )
 
@@ -239,7 +240,11 @@ class _Together:
 
     @classmethod
     def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> _Together:
-        candidates, groups = checked_captions(candidates), [checked_captions(group) for group in references]
+        candidates = checked_captions(candidates, "candidates")
+        if isinstance(references, str | Mapping) or not hasattr(references, "__iter__"):
+            kind = "one string" if isinstance(references, str) else f"of the type {type(references).__name__}"
+            raise InputError(f"references is {kind}; give a list of strings for each image, in the order of candidates")
+        groups = [checked_captions(group, f"references[{image}]") for image, group in enumerate(references)]
         if len(groups) != len(candidates):
             what = f"there are candidates for {len(candidates)} images but references for {len(groups)}"
             raise InputError(what, cure="give one candidate and a list of references per image")

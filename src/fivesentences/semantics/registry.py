@@ -5,6 +5,7 @@ Scorers are imported when one is prepared: planning reads the names without nump
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,15 +97,29 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
 }
 
 
+def plain_name(name: str) -> str:
+    """Return the name of a metric as this package writes it: ``bleu4-ptb`` for "BLEU-4-PTB", ``cider`` for "CIDEr".
+
+    Papers, COCO's code (Bleu_4, ROUGE_L) and tables of this package write them otherwise. Names of models and files
+    are kept.
+    """
+    metric, colon, rest = name.partition(":")
+    if colon:
+        return f"{metric.lower()}{colon}{rest}"
+    lower = re.sub(r"^bleu[-_ ](?=[1-4])", "bleu", metric.lower())
+    return re.sub(r"^rouge[-_ ]?l(?![a-z])", "rouge_l", lower)
+
+
 def parse_name(phi_name: str) -> PhiParts:
     """Split a phi name such as ``cider-ptb`` or ``embedding:wordllama-max``.
 
     A tokenisation is ``"whitespace"``, a model ``"minilm"`` and references are ``"centroid"`` unless the name says
-    otherwise.
+    otherwise. The spelling may be another one, see ``plain_name``.
 
     Raises:
         InputError: If there is no such metric or tokenisation, or the metric takes no tokenisation or model.
     """
+    phi_name = plain_name(phi_name)
     name, colon, model = phi_name.partition(":")
     head, dash, last = (model if colon else name).rpartition("-")
     if name == "embedding" or head == "embedding":
@@ -118,6 +133,9 @@ def parse_name(phi_name: str) -> PhiParts:
         if not model:
             raise InputError(f"phi is {phi_name!r}; say whose scores these are, as in 'judged:annotators'.")
         return PhiParts("judged")
+    if "," in phi_name:
+        what = f"'{phi_name[:40]}' holds several names of phi"
+        raise InputError(what, cure=Cure("name one at a time", "repeat the option, with one name each"))
     name, dash, tokenisation = phi_name.partition("-")
     metric = SEMANTIC_METRICS.get(name)
     if metric is None:

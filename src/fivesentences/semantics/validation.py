@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,22 +15,26 @@ PER_IMAGE = 5  # captions of an image in Flickr8k, Flickr30K and COCO, as the co
 SMALLEST_PHI = 1e-6  # the released NCS adds 1e-10 to the mean of the ideal, which then changes nothing that is printed
 
 
-def checked_captions(captions: Sequence[str]) -> list[str]:
+def checked_captions(captions: Sequence[str], name: str = "captions") -> list[str]:
     """Return ``captions`` as a list, after checking that it is not empty and that every item is a string of characters.
+
+    Args:
+        captions: The captions.
+        name: Name of the argument, for the error.
 
     Raises:
         InputError: If there are no captions, or one of them is not a string or holds half of a surrogate pair.
     """
-    if isinstance(captions, str) or not hasattr(captions, "__iter__"):
-        kind = "one string" if isinstance(captions, str) else type(captions).__name__
-        raise InputError(f"captions is {kind}; give a list of strings, one per caption.")
+    if isinstance(captions, str | Mapping) or not hasattr(captions, "__iter__"):
+        kind = "one string" if isinstance(captions, str) else f"of the type {type(captions).__name__}"
+        raise InputError(f"{name} is {kind}; give a list of strings, one per caption.")
     captions = list(captions)
     if not captions:
-        raise InputError("the list of captions is empty; give at least one caption.")
+        raise InputError(f"{name} is empty; give at least one caption.")
     for index, caption in enumerate(captions):
         if not isinstance(caption, str):
-            raise InputError(f"captions[{index}] is {caption!r}; every caption must be a string.")
-        check_text(caption, f"captions[{index}]")
+            raise InputError(f"{name}[{index}] is {repr(caption)[:60]}; every caption must be a string.")
+        check_text(caption, f"{name}[{index}]")
     return captions
 
 
@@ -60,18 +64,20 @@ def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int 
         raise InputError("image_of_caption must hold whole numbers: the index of each caption's image, from 0.")
     pairing = pairing.astype(np.int64)
     lowest, highest = int(pairing.min()), int(pairing.max())
+    gaps = "number the images without gaps" if lowest < 1 else f"number the images from 0, not from {lowest}"
     if lowest < 0 or (n_images is not None and highest >= n_images):
         wrong = lowest if lowest < 0 else highest
         limit = "start at 0" if n_images is None else f"run from 0 to {n_images - 1}"
+        limit += f", and the smallest here is {lowest}" if lowest > 0 else ""
         where = int(np.flatnonzero(pairing == wrong)[0])
         raise InputError(f"image_of_caption[{where}] is {wrong}; image indices {limit}.")
     if n_images is None and highest >= n_captions:
         what = f"image_of_caption names image {highest} but there are only {n_captions} captions"
-        raise InputError(f"{what}, so some images have none; number the images without gaps.")
+        raise InputError(f"{what}, so some images have none; {gaps}.")
     counts = np.bincount(pairing, minlength=highest + 1 if n_images is None else n_images)
     if not counts.all():
         missing = int(np.flatnonzero(counts == 0)[0])
-        raise InputError(f"image {missing} has no caption in image_of_caption; number the images without gaps.")
+        raise InputError(f"image {missing} has no caption in image_of_caption; {gaps}.")
     return pairing
 
 
@@ -89,10 +95,12 @@ def given_or_five(image_of_caption: ArrayLike | None, captions: Sequence[object]
     """Return ``image_of_caption`` if it is given; otherwise five captions per image, those of an image adjacent.
 
     Raises:
-        InputError: If it is not given and the number of captions is not a multiple of five.
+        InputError: If it is not given and captions cannot be counted, or are not a multiple of five.
     """
-    if image_of_caption is not None or not hasattr(captions, "__len__"):  # something else is refused with the captions
-        return [] if image_of_caption is None else image_of_caption
+    if image_of_caption is not None:
+        return image_of_caption
+    if not hasattr(captions, "__len__"):
+        raise InputError(f"captions is of the type {type(captions).__name__}; give a list, with one item per caption.")
     if len(captions) % PER_IMAGE and not isinstance(captions, str):
         what = f"there are {len(captions):,} captions, which is not a multiple of {PER_IMAGE} captions per image"
         raise InputError(what, cure="pass image_of_caption, the image index of each caption")

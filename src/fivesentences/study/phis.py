@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fivesentences.errors import InputError, did_you_mean
-from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, parse_name
+from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, parse_name, plain_name
 
 
 def mistake_in(phi: str, *, whole: bool = True) -> str | None:
@@ -16,9 +16,11 @@ def mistake_in(phi: str, *, whole: bool = True) -> str | None:
     for part in phi.split("+"):
         name, _, tokenisation = part.partition("-")
         name = name.partition(":")[0]
-        if name not in SEMANTIC_METRICS:
+        if name not in SEMANTIC_METRICS:  # files are called by it, so that case counts
             hint = did_you_mean(name, SEMANTIC_METRICS) or f"there are: {', '.join(sorted(SEMANTIC_METRICS))}"
             return f"but there is no phi '{name}'; {hint}"
+        if part != plain_name(part):
+            return f"but its name is '{plain_name(part)}'"
         try:
             parse_name(part)
         except InputError as error:

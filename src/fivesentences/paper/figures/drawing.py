@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib import rc_params_from_file
 from matplotlib.figure import Figure
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.style import ON_PHONES, STYLE, WIDTH
 from fivesentences.paper.figures.svg import slim
@@ -109,7 +109,7 @@ def write_drawing(
             caption and notes).
         width: Inches; texts and marks keep their size.
         narrow: Inches of narrow.svg.
-        style: A style file of matplotlib's, on top of the package's.
+        style: A style file of matplotlib's or the name of one of its styles, on top of the package's.
 
     Raises:
         InputError: If the style file is not one of matplotlib's.
@@ -142,13 +142,20 @@ def _on_canvas(drawing: Drawing, width: float) -> Figure:
 
 
 def read_style(path: Path) -> dict[str, Any]:
-    """Read a style file of matplotlib's; of a line that is no setting, matplotlib warns.
+    """Read a style file of matplotlib's, or a style that comes with it; of a line that is no setting, matplotlib warns.
 
     Raises:
         InputError: If it is missing, or the value of a setting is not one that matplotlib takes.
     """
     if not path.is_file():
-        raise InputError("there is no such style file", where=path, cure="give one of matplotlib's, FILE.mplstyle")
+        if (name := str(path)) in matplotlib.style.available:
+            # Their large texts would not fit the layouts.
+            sizes = ("font.size", "fontsize", "labelsize", "titlesize")
+            kept: Any = matplotlib.style.library[name]
+            return {key: value for key, value in kept.items() if not key.endswith(sizes)}
+        cure = did_you_mean(name, matplotlib.style.available)
+        cure = cure or f"give FILE.mplstyle, or one of {', '.join(matplotlib.style.available)}"
+        raise InputError("there is no such style file", where=path, cure=cure)
     try:
         settings: Any = rc_params_from_file(path, fail_on_error=True, use_default_template=False)
     except ValueError as error:  # includes what is not UTF-8
