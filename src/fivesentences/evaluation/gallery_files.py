@@ -18,6 +18,7 @@ from fivesentences.metrics.notes import note_on_products
 from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
+from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
@@ -72,6 +73,8 @@ def read_gallery(
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
+    if table is not None and len(table.captions) == gallery.n_captions:
+        notes += note_on_order(table.captions, gallery.image_of_caption, captions)
     if not phis:
         return gallery, notes
     texts = None if table is None else _fitting(table.captions, gallery, captions)
