@@ -17,6 +17,7 @@ _MEMORY = re.compile(
     re.I,
 )
 _THREADS = re.compile("can't start new thread|Resource temporarily unavailable")
+SHORT = 3  # characters with which many names begin
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -59,8 +60,13 @@ def pip_install(extra: str) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str | None:
-    """Return the question that ends a sentence about an unknown name; None if no known one resembles it."""
-    close = difflib.get_close_matches(given, known, n=1)
+    """Return the question that ends a sentence about an unknown name; None if no known one resembles it.
+
+    Known names that begin with the given one come first.
+    """
+    known = list(known)
+    longer = [name for name in known if len(given) >= SHORT and name.startswith(given)]
+    close = longer or difflib.get_close_matches(given, known, n=1)
     return f"did you mean '{close[0]}'?" if close else None
 
 

@@ -12,7 +12,7 @@ from fivesentences.console import say_once
 from fivesentences.semantics.tokenisation import number_words, one_word_each, tokenise
 from fivesentences.semantics.validation import checked_corpus, given_or_five
 
-FEWEST = 50  # images with several captions; of fewer, captions in order may agree no better than by chance
+FEWEST, FEW = 10, 50  # images with several captions; fewer say nothing, or only if they certainly agree LITTLE
 CHANCE = 3.0  # standard errors of a mean that may be chance
 CERTAIN = 6.0  # standard errors of one that is not
 LITTLE = 0.03  # cosine; captions of an image agree by 0.15 to 0.23, those of five photographs in a row by up to 0.025
@@ -46,8 +46,8 @@ def note_on_order(captions: Sequence[str], image_of_caption: NDArray[np.int64], 
                 "do; reorder them so that those of an image are adjacent, or say which image each belongs to "
                 "(image_of_caption; --image-of-caption FILE)."
             ]
-    by_chance = _errors(agreement) < CHANCE or _errors(agreement - LITTLE) < -CHANCE
-    if len(agreement) < FEWEST or not by_chance:
+    by_chance = len(agreement) >= FEW and _errors(agreement) < CHANCE
+    if len(agreement) < FEWEST or not (by_chance or _errors(agreement - LITTLE) < -CHANCE):
         return []
     return [
         f"{name}: captions of one image share hardly more words than captions of different images, and phi is wrong if "
