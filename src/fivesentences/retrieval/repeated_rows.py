@@ -137,8 +137,8 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path, in_columns: bool = Fa
         return
     rows = " and ".join(map(str, sorted((int(repeated[0]), int(equal[repeated[0]])))))
     raise InputError(
-        f"{name} has {n_rows} {rows_of}, of which {len(repeated)} equal another one up to rounding ({rows_of} {rows} are the "
-        "same image), as where images are repeated once per caption",
+        f"{name} has {n_rows} {rows_of}, of which {len(repeated)} equal another one up to rounding ({rows_of} {rows} "
+        "are the same image), as where images are repeated once per caption",
         cure=Cure(
             "pass image_of_caption, the image index of each caption, so that equal rows are merged",
             "give --image-of-caption FILE",
