@@ -22,9 +22,7 @@ BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank
 BEYOND = 1.01  # more than a cosine
 LOW_RANK, GROWTH, ENOUGH_RANK = 1e-3, 8, 0.9  # pivots that count as rounding, and the share that does not
 DEVIATIONS = 3.0  # standard errors from the mean rank of a random order
-LITTLE = (
-    0.03  # correlation of a model and a phi that have nothing to do with each other; those of real ones are over 0.1
-)
+LITTLE = 0.03  # correlation of a similarity with a phi of other captions; with one of its own it is far larger
 IMAGES, CAPTIONS, FEWEST = 250, 2_000, 50  # whose scores are compared with phi at most, and images at least
 TIED = {"captions": "an own caption ties with one of another image", "images": "the own image ties with another"}
 Flags = NDArray[np.bool_]
