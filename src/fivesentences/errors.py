@@ -17,6 +17,7 @@ _MEMORY = re.compile(
     re.I,
 )
 _THREADS = re.compile("can't start new thread|Resource temporarily unavailable")
+SHORT = 3  # characters with which many names begin
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -61,10 +62,11 @@ def pip_install(extra: str) -> str:
 def did_you_mean(given: str, known: Iterable[str]) -> str | None:
     """Return the question that ends a sentence about an unknown name; None if no known one resembles it.
 
-    Upper and lower case are the same.
+    Upper and lower case are the same, and known names that begin with the given one come first.
     """
-    by_case = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(given.lower(), by_case, n=1)
+    by_case, given = {name.lower(): name for name in known}, given.lower()
+    longer = [name for name in by_case if len(given) >= SHORT and name.startswith(given)]
+    close = longer or difflib.get_close_matches(given, by_case, n=1)
     return f"did you mean '{by_case[close[0]]}'?" if close else None
 
 

@@ -127,7 +127,7 @@ def test_results_of_other_captions_phi_or_sizes_do_not_share_a_table(run, result
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ("sims.parquet sims.parquet", "'sims.npy'"),
+        ("sims.parquet sims.parquet", "'sims'"),
         ("sims.parquet other.parquet --against nobody", "'nobody'"),
         ("sims.parquet --phi cider.npy", "scored before"),
         ("cut.parquet", "cut.parquet"),

@@ -179,7 +179,9 @@ def evaluate(
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(found)}.", where="--against")
     notes: list[str] = []
     if given.models:
-        scored, notes = _score(given, *options, keep_queries=compared, keep_subject=bool(stored), rows=rows)
+        scored, notes = _score(
+            given, *options, keep_queries=compared, keep_subject=bool(stored), several=len(found) > 1, rows=rows
+        )
         notes = [*of_pairs, *notes]
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
@@ -224,6 +226,7 @@ def _score(
     *,
     keep_queries: bool,
     keep_subject: bool,
+    several: bool,
     rows: Rows,
 ) -> tuple[dict[str, Result], list[str]]:
     """Score models, and write what `exports` asks for; one similarity at a time is in memory, and that of the first.
@@ -233,10 +236,10 @@ def _score(
     """
     inference, protocol = Inference.of(metrics.inference), annotations.protocol
     options = metrics.of_evaluator()
-    if metrics.mean and len(inputs.phi or ()) + len(inputs.computed) < 2:
-        raise InputError("--mean averages several phi; give at least two.")
     with working(f"read {given.models[0].words}"):
         gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
+    if metrics.mean and len(gallery.phis) < 2:
+        raise InputError("--mean averages several phi; give at least two.")
     if (published := rows.published) is not None:
         scored = (
             (protocol.gallery, protocol.gallery * protocol.captions // protocol.images) if protocol else gallery.shape
@@ -275,7 +278,7 @@ def _score(
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
         evaluations[model.name].about["similarity"] = model.words
-        of = f"{model.name}: " if len(given.models) > 1 else ""
+        of = f"{model.name}: " if several else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,12 +18,14 @@ from fivesentences.evaluation.gallery_files import read_gallery, with_computed_p
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.cosine import are_embeddings
 from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import pairing_sha256
 
 T2I = ",t2i="  # before the files that score caption queries
-QUICK = (".npy", ".npz", ".pt", ".pth")
+KEYED = (".npz", ".pt", ".pth")  # files of several arrays, of which FILE:NAME is one
+QUICK = (".npy", *KEYED)
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,12 @@ class ModelInputs:
                 captions or their images are not those of the options, or the protocol is about another data set or
                 split.
         """
+        for before, one in itertools.pairwise(["", *arguments]):
+            if (direction := named(one)[0].strip()) in DIRECTIONS:
+                file = named(one)[1]
+                cure = f"write {before},{one}" if before and direction == "t2i" else f"write I2T,t2i={file}"
+                cure = cure if direction == "t2i" else f"write {file},t2i=FILE"
+                raise InputError(f"'{one}' names a direction, not a model", cure=f"{cure}, without a space")
         models = [_model(one) for one in arguments]
         if self.transposed and any(part.text for model in models for part in model.parts):
             what = "--transposed is about a similarity; give image embeddings first, then those of the captions."
@@ -163,10 +171,11 @@ class ModelInputs:
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
         )  # fmt: skip
-        if self.computed:
+        # Unless --metric requires it, what --phi gives already is not computed.
+        if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
             if given.captions is None:
                 raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            gallery = with_computed_phis(gallery, given.captions, self.computed)
+            gallery = with_computed_phis(gallery, given.captions, computed)
         return gallery, notes
 
 
@@ -183,10 +192,16 @@ def with_pairs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     notes: list[str] = []
     before: NDArray[Any] | None = None  # the matrix of the argument found last, if it is one
     for argument in arguments:
-        matrix = _alone(argument)
+        matrix = _alone(argument, before)
         seen: bool | None = False
         if before is not None and matrix is not None and not named(argument)[0]:
             seen = are_embeddings(before, matrix)
+            file = named(found[-1])[1]
+            if seen is False and before.shape[1] != matrix.shape[1] and _tall(before) and _tall(matrix):
+                raise InputError(
+                    f"{file} is {list(before.shape)} but {argument} is {list(matrix.shape)}; embeddings of images and "
+                    "captions have the same number of columns, and two similarities have the same shape."
+                )
         if seen is False:
             found.append(argument)
             before = matrix
@@ -204,14 +219,26 @@ def with_pairs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _alone(argument: str) -> NDArray[Any] | None:
-    """Return the matrix in the only file of an argument, if it is quickly read."""
+def _tall(matrix: NDArray[Any]) -> bool:
+    """Return True for more rows than columns, which no similarity has unless it is transposed."""
+    return bool(len(matrix) > matrix.shape[1])
+
+
+def _alone(argument: str, before: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Return the matrix in the only file of an argument, if it is quickly read.
+
+    Raises:
+        InputError: If it is not a matrix, and the one before is no similarity, whose error would hide this one.
+    """
     file = named(argument)[1]
     if "," in argument or not {Path(file).suffix, Path(file.rpartition(":")[0]).suffix} & {*QUICK}:
         return None
-    with contextlib.suppress(InputError):  # which is said where the file is used
+    try:
         return read_matrix(file)
-    return None
+    except InputError:
+        if before is not None and _tall(before):
+            raise
+        return None  # the error is raised where the file is used
 
 
 def _model(argument: str) -> Model:
@@ -234,7 +261,9 @@ def _model(argument: str) -> Model:
             "FOLDER, which 'fivesentences embed' wrote; separate models by spaces. Behind any of these, "
             f"'{T2I}FILE' names what scores caption queries."
         )
-    return Model(name or parts[0].stem, parts[0], parts[1] if len(parts) == 2 else None)
+    stem, _, key = str(parts[0]).rpartition(":") if not parts[0].exists() else ("", "", "")
+    default = f"{Path(stem).stem}:{key}" if len(parts) == 1 and Path(stem).suffix in KEYED else parts[0].stem
+    return Model(name or default, parts[0], parts[1] if len(parts) == 2 else None)
 
 
 def _check_split(folder: EmbeddingFolder, protocol: Protocol | None) -> None:

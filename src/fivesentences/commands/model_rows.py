@@ -99,7 +99,14 @@ class Rows:
         for choice in choices if self.families is not None else ():
             if not any(choice.has(key[0], key[3]) for key in given):
                 cure = f"it needs {choice.needs}" if choice.needs else "leave it out"
-                if choice.needs == "phi":
+                base, _, cutoff = choice.name.partition("@")
+                family = [key[0] for key in given if choice._replace(name=base).has(key[0], key[3])]
+                if cutoff and (known := {name.partition("@")[2] for name in family}):
+                    if all(map(str.isdigit, {*known, cutoff})):
+                        cure = f"its cut-offs are set by --ks {','.join(sorted({*known, cutoff}, key=int))}"
+                    else:
+                        cure = f"its cut-offs are set by --map-cutoffs, such as all,R,{cutoff}"
+                elif choice.needs == "phi":
                     cure = "it needs phi: give --captions FILE, or --phi FILE"
                 raise InputError(f"no model has '{choice.text}'", where="--metrics", cure=cure)
         chosen = [key for key in given if any(choice.has(key[0], key[3]) for choice in choices)]
@@ -109,9 +116,13 @@ class Rows:
             titles = " and ".join(sorted({shown_name(key[0]).partition("@")[0] for key in by_formula}))
             below.append(f"{titles}: {named}, with the query's own items unless a heading says otherwise.")
         published = self.published
-        table = rows_of(of_models, published.rows() if published else [], choices, tests, spelled=spelled)
+        of_papers = published.rows() if published else []
+        table = rows_of(of_models, of_papers, choices, tests, spelled=spelled)
         below += table.notes
-        below += published.differences(PROTOCOLS.get(about["protocol"])) if published else []
+        if published:
+            every = itertools.chain(given, *(row.values for row in of_papers))
+            columns = {shown_name(key[0]) for key in every if any(choice.has(key[0], key[3]) for choice in choices)}
+            below += published.differences(PROTOCOLS.get(about["protocol"]), columns)
         title = sized(next(iter(models)) if len(models) == 1 else f"{len(models)} models", about)
         return replace(table, title=title, notes=[*below, *notes])
 

@@ -25,6 +25,7 @@ from fivesentences.semantics import (
     write_top_k,
 )
 from fivesentences.semantics.caption_file import equal_pairing, own_pairing, read_captioned, read_pairing
+from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.java.scene_graph_parser import journal_of
 from fivesentences.semantics.judged import read_judged
 from fivesentences.semantics.phi_file import check_matrix, note_beside
@@ -109,6 +110,8 @@ def phi(
         pairing = equal_pairing(captions, len(texts), 5)
     if parse_name(name).tokenisation not in (None, "characters") and (alike := one_word_each(texts)):
         print(alike, file=sys.stderr)
+    for sentence in note_on_order(texts, pairing, captions):
+        print(sentence, file=sys.stderr)
     if tuples is not None and not needs_tuples(name):
         raise InputError(f"{name} does not use scene-graph tuples; leave --tuples out.")
     made_of = None

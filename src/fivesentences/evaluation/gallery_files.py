@@ -17,7 +17,9 @@ from fivesentences.evaluation.protocols import Protocol
 from fivesentences.metrics.notes import note_on_products
 from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
+from fivesentences.retrieval.repeated_rows import refuse_repeats
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
+from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
@@ -72,6 +74,9 @@ def read_gallery(
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
+    if table is not None and len(table.captions) == gallery.n_captions:
+        notes += [f"{captions}: {empty}, a caption without words." for empty in _empty_lines(table.captions)]
+        notes += note_on_order(table.captions, gallery.image_of_caption, captions)
     if not phis:
         return gallery, notes
     texts = None if table is None else _fitting(table.captions, gallery, captions)
@@ -114,6 +119,11 @@ def _scores_of(
 ) -> tuple[NDArray[Any], list[str]]:
     """Return what ``read_scores`` does, of matrices that were read from these files."""
     if vectors is None or text is None:
+        if transposed and len(rows) < rows.shape[1]:
+            what = f"it is {list(rows.shape)}, and every image has a caption, so that its rows are images"
+            raise InputError(what, where=similarity, cure="leave out --transposed")
+        if transposed and len(rows) == rows.shape[1] and image_of_caption is None:
+            refuse_repeats(rows.T, similarity, in_columns=True)
         return rows.T if transposed else rows, note_on_products(rows, similarity)
     matrix, merged = cosine_of_rows(rows, vectors, similarity, text, image_of_caption)
     return matrix, [note_on_embeddings(rows, vectors), *filter(None, [merged])]
@@ -207,11 +217,19 @@ def captions_of(gallery: Gallery, path: Path) -> list[str]:
 def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]:
     """Return captions that were read from a file, if they are as many as the gallery's."""
     if len(texts) != gallery.n_captions:
+        empty = "".join(f"; {found}, and an empty line is a caption" for found in _empty_lines(texts))
         raise InputError(
-            f"{path} holds {len(texts)} captions but the similarity has {gallery.n_captions} columns; give the "
+            f"{path} has {len(texts)} captions but the similarity has {gallery.n_captions} columns{empty}; give the "
             "captions that it was made of, in the same order."
         )
     return texts
+
+
+def _empty_lines(texts: Sequence[str]) -> list[str]:
+    """Return the numbers of captions without words in a sentence's beginning, if there are any."""
+    lines = [str(number) for number, text in enumerate(texts, 1) if not text.strip()]
+    shown = ", ".join(lines[:5]) + (", ..." if len(lines) > 5 else "")
+    return [f"line{'s' if len(lines) > 1 else ''} {shown} {'are' if len(lines) > 1 else 'is'} empty"] if lines else []
 
 
 def _origin(path: Path, shape: tuple[int, ...]) -> str:

@@ -212,7 +212,12 @@ def _of_several(path: Path, key: str | None) -> NDArray[Any]:
     if key is None or key not in arrays:
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         cure = f"name one, such as {path}:{names[0]}" if names else "write it by numpy.savez(path, matrix)"
-        raise InputError(f"{path} holds {len(names) or 'no'} arrays ({shown or 'none'}); {cure}.")
+        if len(names) > 1:
+            images = next((name for name in names if name.lower().startswith(("im", "vis", "v_"))), names[0])
+            texts = next(name for name in names if name != images)
+            cure += f", or two for embeddings of images and captions: {path}:{images},{path}:{texts}"
+        what = "" if key is None else f"there is no array '{key[:40]}' in it; "
+        raise InputError(f"{what}it holds {len(names) or 'no'} arrays ({shown or 'none'})", where=path, cure=cure)
     called = f"{path}:{key}" if key else str(path)
     try:
         if isinstance(archive := getattr(arrays, "zip", None), zipfile.ZipFile):

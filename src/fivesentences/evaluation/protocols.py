@@ -18,7 +18,7 @@ from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_p
 from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
 from fivesentences.retrieval.cosine import are_embeddings, gallery_of_embeddings
-from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
+from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_matrix
 from fivesentences.retrieval.rescoring import Inference
 
 
@@ -220,6 +220,8 @@ def _told_apart(
             raise InputError("phis are given twice, by position and by name; leave one out.")
         return texts, given
     first, second = as_array(similarity, "similarity"), as_array(given, "the second matrix")
+    if second.ndim != 2 and second.size:
+        checked_matrix(second, "the second matrix")
     if first.ndim != 2 or second.ndim != 2 or not (first.size and second.size):
         return (None, given) if phis is None else (given, phis)
     owners = None if image_of_caption is None else as_array(image_of_caption, "image_of_caption")

@@ -115,7 +115,7 @@ def read_queries(path: Path, name: str = "") -> list[Result]:
 
     Args:
         path: The file.
-        name: Name of its only model; default what the file calls it.
+        name: Name of its only model; default that of its file without the ending.
 
     Raises:
         InputError: If the file is missing or damaged, is not such a file, or holds several models for one name.
@@ -149,9 +149,11 @@ def read_queries(path: Path, name: str = "") -> list[Result]:
     if name and len(models) > 1:
         what = f"it holds {len(models)} models, which one name does not tell apart; leave it out."
         raise InputError(what, where=path)
+    short = [Path(str(file).partition(",")[0]).stem for file, _ in models]
+    names = short if len(set(short)) == len(models) else [str(file) for file, _ in models]
     return [
-        Result(name or str(file), str(path), _evaluation(path, of_model, about, len(pairing)), known, owner)
-        for file, of_model in models
+        Result(name or called, str(path), _evaluation(path, of_model, about, len(pairing)), known, owner)
+        for called, (_, of_model) in zip(names, models, strict=True)
     ]
 
 

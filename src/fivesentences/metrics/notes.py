@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank
 BEYOND = 1.01  # more than a cosine
 LOW_RANK, GROWTH, ENOUGH_RANK = 1e-3, 8, 0.9  # pivots that count as rounding, and the share that does not
 DEVIATIONS = 3.0  # standard errors from the mean rank of a random order
+IMAGES, CAPTIONS, FEWEST = 250, 2_000, 50  # whose scores are compared with phi at most, and images at least
+TIED = {"captions": "an own caption ties with one of another image", "images": "the own image ties with another"}
 Flags = NDArray[np.bool_]
 ALWAYS_LEFT_OUT = ("labels", "lists of positives")  # what metrics need that leave queries out, whatever the policy
 Kind = tuple[str, str, str]  # metric, phi, ground truth
@@ -40,6 +42,7 @@ class Placement:
         everything: ``[queries]`` which have every item of the gallery in their category; False without categories.
         interleaved: ``[queries]`` whether own items stand far better if captions are taken to be in the order a, b, c,
             a, b, c instead of blocks.
+        agreement: By phi, ``[images]`` what ``agreement_with`` returns.
     """
 
     ahead: NDArray[np.int64]
@@ -49,6 +52,7 @@ class Placement:
     nothing: Mapping[Kind, Flags] = field(default_factory=dict)
     everything: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
     interleaved: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    agreement: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -58,6 +62,7 @@ class Placement:
         pairing: NDArray[np.int64],
         nothing: Mapping[Kind, Flags],
         everything: Flags,
+        phis: Mapping[str, NDArray],
     ) -> Placement:
         """Read a ranking of a gallery.
 
@@ -67,6 +72,7 @@ class Placement:
             pairing: ``[captions]`` image of each caption.
             nothing: As the attribute.
             everything: As the attribute.
+            phis: ``[captions, images]`` by name.
         """
         n_gallery = np.full(len(ranking.n_own), ranking.n_gallery)
         placed = cls(ranking.ahead, ranking.tied, ranking.n_own, n_gallery)
@@ -77,9 +83,9 @@ class Placement:
         if in_blocks and (placed.deviations or -np.inf) > -DEVIATIONS:
             turned = rank(matrix, other, ranking.direction, 1)
             found = (cls(turned.ahead, turned.tied, turned.n_own, n_gallery).deviations or 0.0) < -2 * DEVIATIONS
-        return cls(
-            ranking.ahead, ranking.tied, ranking.n_own, n_gallery, nothing, everything, np.full(len(n_gallery), found)
-        )
+        agreement = {name: agreement_with(phi, matrix, pairing) for name, phi in phis.items()}
+        interleaved = np.full(len(n_gallery), found)
+        return replace(placed, nothing=nothing, everything=everything, interleaved=interleaved, agreement=agreement)
 
     @classmethod
     def joined(cls, several: Sequence[Placement]) -> Placement:
@@ -128,7 +134,7 @@ def notes_of(
             _on_nothing(placed, words[0], empty),
         )
         notes += [f"{side}: {sentence}" for sentence in itertools.chain(*found)]
-    return notes
+    return [*notes, *dict.fromkeys(itertools.chain.from_iterable(map(_on_phi, placements.values())))]
 
 
 def _on_order(placed: Placement, ks: Sequence[int], queries: str, items: str) -> Iterator[str]:
@@ -148,8 +154,8 @@ def _on_order(placed: Placement, ks: Sequence[int], queries: str, items: str) ->
     if ranges:
         share = percent((placed.tied > 0).astype(np.float64))
         yield (
-            f"own {items} of {share:.1f}% of the queries score exactly as some of others do, and the order of equal "
-            f"scores alone decides: {', '.join(ranges)}; save scores in a finer type."
+            f"for {share:.1f}% of the queries, {TIED[items]}, and only the order of equal scores separates them: "
+            f"{', '.join(ranges)}; save scores in a finer type."
         )
     deviations = placed.deviations
     if deviations is None or deviations < -DEVIATIONS:
@@ -176,6 +182,54 @@ def _on_gallery(placed: Placement, ks: Sequence[int], ms: Sequence[int], items: 
         yield f"{number} find all {items} in their category, so that mAP and R-P of these are 1 for every model."
 
 
+def _on_phi(placed: Placement) -> Iterator[str]:
+    """Yield a sentence on each phi that knows nothing of a similarity which finds the own items."""
+    if (placed.deviations or 0.0) > -2 * DEVIATIONS:
+        return
+    for name, values in placed.agreement.items():
+        known = values[~np.isnan(values)]
+        error = DEVIATIONS * known.std(ddof=1) / np.sqrt(len(known)) if len(known) >= FEWEST else np.inf
+        if len(known) >= FEWEST and known.mean() < error:
+            yield (
+                f"phi {name} and the similarity agree only by chance on captions of other images: check that both have "
+                "the same captions in the same order, and which image each belongs to (image_of_caption; "
+                "--image-of-caption FILE)."
+            )
+
+
+def agreement_with(phi: NDArray, matrix: NDArray, pairing: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return, for up to 250 images, the correlation of phi and similarity over up to 2,000 captions of other images.
+
+    What a caption scores for every image, such as a short one, is subtracted before. NaN where scores or phi do not
+    distinguish captions, or most scores are equal, as after an assignment.
+
+    Args:
+        phi: ``[captions or more, images]``.
+        matrix: ``[images, captions]``.
+        pairing: ``[captions]`` image of each caption.
+    """
+    images, captions = (
+        np.linspace(0, n - 1, min(n, most)).astype(np.int64)
+        for n, most in zip(matrix.shape, (IMAGES, CAPTIONS), strict=True)
+    )
+    own = pairing[captions] == images[:, None]
+    scores = np.asarray(matrix[np.ix_(images, captions)], dtype=np.float64)
+    level = np.median(scores, axis=1, keepdims=True)
+    blank = (scores == level).mean(axis=1) > 0.5
+    rest = [_centred(scores, own), _centred(np.asarray(phi[np.ix_(captions, images)].T, dtype=np.float64), own)]
+    lengths = np.prod([np.sqrt((one**2).sum(axis=1)) for one in rest], axis=0)
+    known = ~blank & (lengths > 0)
+    return np.where(known, (rest[0] * rest[1]).sum(axis=1) / np.where(known, lengths, 1.0), np.nan)
+
+
+def _centred(values: NDArray[np.float64], own: Flags) -> NDArray[np.float64]:
+    """Return values less the means of their rows and columns, both without the own items, which become 0."""
+    for axis in (1, 0, 1):
+        number = np.maximum((~own).sum(axis=axis, keepdims=True), 1)
+        values = np.where(own, 0.0, values - np.where(own, 0.0, values).sum(axis=axis, keepdims=True) / number)
+    return values
+
+
 def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:
     """Yield sentences on queries that have nothing to find, by a phi or a list."""
     alike: dict[tuple[int, str, bool], list[str]] = {}
@@ -184,9 +238,11 @@ def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:
             of = alike.setdefault((int(nothing.sum()), phi, metric_of(metric).needs in ALWAYS_LEFT_OUT), [])
             of.append(f"{shown_name(metric)} {truth}".strip())
     for (number, phi, left_out), metrics in alike.items():
-        what = f"{number:,} of {len(placed.ahead):,} {queries} have nothing to find by {', '.join(metrics)}"
-        end = "are left out" if left_out or empty == "skip" else "count 0"
-        yield f"{what}{f' (phi {phi})' if phi else ''}; there they {end}."
+        verb = "has" if number == 1 else "have"
+        what = f"{number:,} of {len(placed.ahead):,} {queries} {verb} nothing to find by {', '.join(metrics)}"
+        words = ("it is left out", "it counts 0") if number == 1 else ("they are left out", "they count 0")
+        end = words[0] if left_out or empty == "skip" else words[1]
+        yield f"{what}{f' (phi {phi})' if phi else ''}; there {end}."
 
 
 def note_on_products(matrix: NDArray, name: object) -> list[str]:

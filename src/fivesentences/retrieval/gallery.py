@@ -341,6 +341,13 @@ def checked_phi(
             f"{fit}: to score a part of what phi covers keep its first {n_captions} rows, or choose the ideal pool "
             "'given_rows' if the ideal of NCS is to be taken over all rows."
         )
+    if source and rows == n_captions:
+        raise InputError(
+            f"{fit}: {source.origin()}",
+            cure="say how many captions an image has, or which image each belongs to, when making phi: fivesentences "
+            f"phi ... {f'--per-image {n_captions // n_images}' if n_captions % n_images == 0 else ''}"
+            f"{' or ' if n_captions % n_images == 0 else ''}--image-of-caption FILE",
+        )
     origin = source.origin() if source else "the caption file differs from the one phi was made of"
     raise InputError(f"{fit}: {origin}; make phi of the captions that the similarity was made of.")
 

@@ -108,21 +108,28 @@ def all_equal(matrix: NDArray[Any], relative: float, first: int = 0, stop: int |
     return all(_same(matrix[first], matrix[at : min(at + FEW_COLUMNS, stop)], relative).all() for at in starts)
 
 
-def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
+def refuse_repeats(matrix: NDArray[Any], name: str | Path, in_columns: bool = False) -> None:
     """Refuse rows that repeat images: in equal blocks (a, a, b, b), in blocks of any length, or in another order.
 
     A single image, rows that are all equal, and a few equal rows among others are accepted.
 
+    Args:
+        matrix: ``[images, ...]``.
+        name: Its name for errors.
+        in_columns: True if it is the transpose of what has this name.
+
     Raises:
         InputError: If every row is repeated equally often, or a quarter of the rows have an equal one.
     """
-    n_rows = len(matrix)
+    n_rows, rows_of, row_of = len(matrix), *(("columns", "column") if in_columns else ("rows", "row"))
     if (times := repeats(matrix)) > 1:
         variable = "matrix" if isinstance(name, Path) else name
-        keep = f"every image counts once: keep one row per image, every {times}th"
+        keep = f"every image counts once: keep one {row_of} per image, every {times}th"
         raise InputError(
-            f"{name} has {n_rows} rows but they repeat {n_rows // times} images {times} times each",
-            cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),
+            f"{name} has {n_rows} {rows_of} but they repeat {n_rows // times} images {times} times each",
+            cure=Cure(
+                f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[{':, ' * in_columns}::{times}]"
+            ),
         )
     equal = twins(matrix)
     repeated = np.flatnonzero(equal >= 0)
@@ -130,8 +137,8 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
         return
     rows = " and ".join(map(str, sorted((int(repeated[0]), int(equal[repeated[0]])))))
     raise InputError(
-        f"{name} has {n_rows} rows, of which {len(repeated)} equal another one up to rounding (rows {rows} are the "
-        "same image), as where images are repeated once per caption",
+        f"{name} has {n_rows} {rows_of}, of which {len(repeated)} equal another one up to rounding ({rows_of} {rows} "
+        "are the same image), as where images are repeated once per caption",
         cure=Cure(
             "pass image_of_caption, the image index of each caption, so that equal rows are merged",
             "give --image-of-caption FILE",

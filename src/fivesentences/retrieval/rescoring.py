@@ -124,7 +124,8 @@ class Inference:
         if isinstance(inference, Inference):
             return inference
         method, *given = inference.split(",")
-        checked_choice("inference", method, tuple(INFERENCE))
+        usable = [name for name in INFERENCE if name not in BANKED or banks or name == method]
+        checked_choice("inference", method, usable)
         parameters = inspect.signature(INFERENCE[method]).parameters
         settings = {name: one.default for name, one in parameters.items() if name not in NO_SETTINGS}
         changes = dict(map(setting_of, given))

@@ -19,11 +19,12 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.semantics.caption_order import noted_corpus
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
-from fivesentences.semantics.validation import checked_corpus, given_or_five
+from fivesentences.semantics.validation import checked_corpus
 
 LONGEST = 4  # words in the longest n-grams
 LARGEST_TABLE = 1 << 18  # entries
@@ -245,7 +246,8 @@ def bleu_matrix(
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
-            default five per image, those of an image adjacent.
+            default five per image, those of an image adjacent, whatever the captions are. A note on standard error
+            says so where the captions of an image seem to belong to others.
         n: Words in the longest n-grams, 1 to 4.
         tokenize: As in ``tokenisation.tokenise``.
         out: As in ``cider_matrix``.
@@ -257,8 +259,8 @@ def bleu_matrix(
         InputError: If there are no captions, ``image_of_caption`` does not fit, ``n`` is out of range, or ``out``
             does not fit.
     """
-    pairing = given_or_five(image_of_caption, captions)
-    return matrix_of(BleuScorer(captions, pairing, n, tokenize), out)
+    texts, pairing = noted_corpus(captions, image_of_caption, "bleu_matrix")
+    return matrix_of(BleuScorer(texts, pairing, n, tokenize), out)
 
 
 # --- as in the DAA release -----------------------------------------------------------------------------------

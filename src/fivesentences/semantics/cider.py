@@ -19,11 +19,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.semantics.caption_order import noted_corpus
 from fivesentences.semantics.ngrams import count_ngrams, levels_of
 from fivesentences.semantics.references import References, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import ByLengthScorer, Indices, Output, matrix_of
 from fivesentences.semantics.tokenisation import tokenise
-from fivesentences.semantics.validation import checked_corpus, given_or_five
+from fivesentences.semantics.validation import checked_corpus
 
 LONGEST = 4  # words in the longest n-grams
 SIGMA = 6.0  # of the length penalty
@@ -212,7 +213,8 @@ def cider_matrix(
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
-            default five per image, those of an image adjacent.
+            default five per image, those of an image adjacent, whatever the captions are. A note on standard error
+            says so where the captions of an image seem to belong to others.
         tokenize: As in ``tokenisation.tokenise``; ``"whitespace"``: lower-case and split, as released.
         out: Where to put the matrix: the path of a ``.npy`` file (float32, memory-mapped, replaced once complete) or
             a floating-point array ``[captions, images]`` such as a memory map. It is filled in blocks of rows.
@@ -223,5 +225,5 @@ def cider_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    pairing = given_or_five(image_of_caption, captions)
-    return matrix_of(CiderScorer(captions, pairing, tokenize), out)
+    texts, pairing = noted_corpus(captions, image_of_caption, "cider_matrix")
+    return matrix_of(CiderScorer(texts, pairing, tokenize), out)

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.semantics.caption_order import noted_corpus
 from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, ranks
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, places_of, ranges, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import number_words, tokenise
-from fivesentences.semantics.validation import checked_corpus, given_or_five
+from fivesentences.semantics.validation import checked_corpus
 
 BETA = 1.2
 # A multiple of every number up to 40, exact in float64: recalls are compared in units of 1 / MULTIPLE, unrounded.
@@ -160,7 +161,8 @@ def rouge_l_matrix(
     Args:
         captions: Raw captions.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
-            default five per image, those of an image adjacent.
+            default five per image, those of an image adjacent, whatever the captions are. A note on standard error
+            says so where the captions of an image seem to belong to others.
         tokenize: As in ``tokenisation.tokenise``.
         out: As in ``cider_matrix``.
 
@@ -170,8 +172,8 @@ def rouge_l_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    pairing = given_or_five(image_of_caption, captions)
-    return matrix_of(RougeLScorer(captions, pairing, tokenize), out)
+    texts, pairing = noted_corpus(captions, image_of_caption, "rouge_l_matrix")
+    return matrix_of(RougeLScorer(texts, pairing, tokenize), out)
 
 
 class RougeDaaScorer(SubsequenceScorer):

@@ -12,11 +12,12 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.semantics.caption_order import noted_corpus
 from fivesentences.semantics.ngrams import count_ngrams
 from fivesentences.semantics.references import References, block_of_rows, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Indices, Output, Scorer, matrix_of
 from fivesentences.semantics.tokenisation import MARKS, tokenise
-from fivesentences.semantics.validation import checked_corpus, given_or_five
+from fivesentences.semantics.validation import checked_corpus
 
 _WORD = re.compile(rf"\w[\w{MARKS}]+")
 
@@ -94,7 +95,8 @@ def tfidf_matrix(
     Args:
         captions: Raw captions; one without a word of two letters scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image;
-            default five per image, those of an image adjacent.
+            default five per image, those of an image adjacent, whatever the captions are. A note on standard error
+            says so where the captions of an image seem to belong to others.
         tokenize: As in ``TfidfScorer``.
         out: As in ``cider_matrix``.
 
@@ -104,5 +106,5 @@ def tfidf_matrix(
     Raises:
         InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
-    pairing = given_or_five(image_of_caption, captions)
-    return matrix_of(TfidfScorer(captions, pairing, tokenize), out)
+    texts, pairing = noted_corpus(captions, image_of_caption, "tfidf_matrix")
+    return matrix_of(TfidfScorer(texts, pairing, tokenize), out)

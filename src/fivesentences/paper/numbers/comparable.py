@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -94,8 +94,8 @@ class Comparable(Strict):
             key = key_of(metric, direction, **(of_phi if metric_of(metric).needs_phi else {}))
             yield tuple(key[name] for name in KEYS), value  # type: ignore[literal-required]
 
-    def misprints(self) -> list[str]:
-        """Return a sentence on each printed sum that its printed terms do not add up to."""
+    def _misprinted(self) -> list[tuple[str, str]]:
+        """Return the name of each printed sum that its printed terms do not add up to, and a sentence on it."""
         found = []
         for table, row in self._published():
             for name, family in SUMS.items():
@@ -106,10 +106,8 @@ class Comparable(Strict):
                 ]
                 printed = row.values.get(("", name))
                 if printed is not None and len(terms) == 6 and abs(printed - sum(terms)) > ROUNDING:
-                    found.append(
-                        f"{self.paper}, {table}, {_label(row)}: {name} is printed as {printed}, but its six numbers "
-                        f"add up to {sum(terms):.1f}."
-                    )
+                    what = f"{name} is printed as {printed}, but its six numbers add up to {sum(terms):.1f}."
+                    found.append((name, f"{self.paper}, {table}, {_label(row)}: {what}"))
         return found
 
     def check(self, name: str, protocol: Protocol | None, images: int, captions: float) -> None:
@@ -130,18 +128,26 @@ class Comparable(Strict):
             what = f"{name} is of {wanted.words}, but --dataset is {protocol.name}"
             raise InputError(what, where="--beside", cure=_others(protocol))
         if (images, captions) != size:
+            cure = f"score them with --dataset {self.protocol}" if wanted.accepts(images, int(captions)) else None
             raise InputError(
-                f"{name} is of galleries of {size[0]:,} images and {size[1]:,} captions ({wanted.words}), but these "
+                f"{name} is of galleries of {size[0]:,} images and {size[1]:,} captions ({wanted.name}), but these "
                 f"have {images:,} and {captions:,}",
                 where="--beside",
-                cure=_others(protocol) if protocol else f"score them with --dataset {self.protocol}",
+                cure=_others(protocol) if protocol else cure or "leave --beside out",
             )
 
-    def differences(self, protocol: Protocol | None) -> list[str]:
-        """Return sentences on how these numbers came about, and in what they differ from those of a protocol."""
+    def differences(self, protocol: Protocol | None, shown: Collection[str] | None = None) -> list[str]:
+        """Return sentences on how these numbers came about, and in what they differ from those of a protocol.
+
+        Args:
+            protocol: The protocol.
+            shown: Names of the metrics in the table, such as ``NCS@k``; sentences on others are left out. None: all.
+        """
         words = f"{self.paper}: {self.scored.words}"
         here = "" if protocol in (None, self.scored) else f"; here: {protocol.words}"  # type: ignore[union-attr]
-        return [f"{words}{here}.", *self.notes, *self.misprints()]
+        families = {name.partition("@")[0] for name in (("NCS", *SUMS) if shown is None else shown)}
+        every = [*self.notes, *(sentence for name, sentence in self._misprinted() if name in families)]
+        return [f"{words}{here}.", *(one for one in every if not one.startswith("NCS ") or "NCS" in families)]
 
 
 class _Comparables(RootModel[dict[str, Comparable]]):
