@@ -22,10 +22,8 @@ BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank
 BEYOND = 1.01  # more than a cosine
 LOW_RANK, GROWTH, ENOUGH_RANK = 1e-3, 8, 0.9  # pivots that count as rounding, and the share that does not
 DEVIATIONS = 3.0  # standard errors from the mean rank of a random order
-# Correlation of a similarity with phi: .2 to .4 on Flickr8k, .07 if phi is 0 for 99.8%, below .006 if captions are shuffled.
+# Correlation of a similarity with phi: .2 to .4 on Flickr8k, .07 if phi is 0 for 99.8%, below .006 if shuffled.
 LITTLE = 0.01
-    0.01  # correlation of similarity and phi: .2 to .4 on Flickr8k, .07 if phi is 0 for 99.8%, below .006 if shuffled
-)
 IMAGES, CAPTIONS, FEWEST = 250, 2_000, 50  # whose scores are compared with phi at most, and images at least
 TIED = {"captions": "an own caption ties with one of another image", "images": "the own image ties with another"}
 Flags = NDArray[np.bool_]
