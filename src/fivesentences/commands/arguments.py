@@ -193,7 +193,7 @@ def split_asked(text: str) -> Split:
     found: dict[str, Split] = {split_named(name): name for name in get_args(Split)}
     meant = found.get(split_named(text.lower()))
     if meant is None or text.lower() == "restval":  # a part of train
-        raise typer.BadParameter(f"'{text}' is not one of {', '.join(found)}.", param_hint="--split")
+        raise typer.BadParameter(f"'{text}' is not one of {', '.join(map(repr, found))}.", param_hint="--split")
     return meant
 
 
