@@ -186,9 +186,9 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     canvas.set_figheight(of_maps + of_projection if narrow else max(of_maps, of_projection))
     canvas.set_layout_engine("constrained")
     if narrow:
-        maps, projection = canvas.subfigures(2, 1, height_ratios=[of_maps, of_projection])
+        maps, projection = canvas.subfigures(2, 1, squeeze=False, height_ratios=[of_maps, of_projection])[:, 0]
     else:
-        maps, projection = canvas.subfigures(1, 2, width_ratios=[left, width - left])
+        maps, projection = canvas.subfigures(1, 2, squeeze=False, width_ratios=[left, width - left])[0]
     maps.suptitle("Mean margin between categories", x=0.01, ha="left", fontsize=9, weight="bold")
     projection.suptitle("The final subspace (t-SNE)", x=0.01, ha="left", fontsize=9, weight="bold")
     _draw_maps(panels(maps, len(epochs), 1, sharex=True), margins, categories, names, side / len(categories))
