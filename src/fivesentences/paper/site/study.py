@@ -23,7 +23,7 @@ ON_PUBLISHED = (
     "The published value, where there is one, is in italics below ours. A difference from it is shown only where both "
     "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
-TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "open alone": "html"}
+TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json"}
 FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "PDF": "pdf", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
