@@ -187,6 +187,7 @@ def _called(parameter: Any) -> str:
     if not parameter.opts[0].startswith("-"):
         return f"`{parameter.metavar or parameter.name.upper()}`"
     value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+    value = value.replace("|", r"\|")  # which ends a cell, in code too
     return ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
 
 
