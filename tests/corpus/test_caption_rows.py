@@ -174,7 +174,7 @@ def test_results_are_scored_against_the_references_of_their_images(tmp_path, mon
             "annotations": [*COCO["annotations"], {"image_id": 3, "caption": "a bird"}]}  # fmt: skip
     Path("more.json").write_text(json.dumps(more))
     said = run("captioning", "mine.json", "more.json", *command)
-    assert said.code == 1 and "1 of the 3 images of more.json have no caption: '3'" in said.err
+    assert said.code == 1 and "1 of the 3 images of more.json has no caption: '3'" in said.err
     said = run("captioning", "mine.json", "more.json", *command, "--subset")
     assert "1 of the 3 images" in said.out
     assert json.loads(Path("out.json").read_text())["scores"][0]["value"] == pytest.approx(expected)

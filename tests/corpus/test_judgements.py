@@ -195,7 +195,7 @@ def test_a_wrong_truth_is_named(tmp_path):
     for truth, split, sentence in (
         (np.zeros((4, 6)), "test", r"truth is float64 \[4, 6\]"),
         *((matrix, "test", f"the truth of caption 5 for image 3 is {matrix[5, 3]}") for matrix in wrong),
-        (np.zeros((6, 4)), "val", "split 'val' of 'small' has no images"),
+        (np.zeros((6, 4)), "half", "split 'half' of 'small' has no images"),
         (tmp_path / "none.npy", "test", r"none\.npy: there is no such file"),
         (tmp_path / "broken.npy", "test", r"broken\.npy: this is not a complete \.npy file"),
         (tmp_path / "text.npy", "test", "text.npy is <U4"),
