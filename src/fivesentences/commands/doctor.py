@@ -293,7 +293,8 @@ def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], li
         named, slowest = ", ".join(MODELS[model].title for model in every.models), max(times.values())
         hours = (every.seconds + every.untimed * slowest) / 3600
         notes.append(
-            f"Unknown: {named}. At {1000 * slowest:,.0f} ms, the slowest known step, all would take {hours:,.{0 if hours >= 10 else 1}f} hours."
+            f"Unknown: {named}. At {1000 * slowest:,.0f} ms, the slowest known step, all would take "
+            f"{counted(round(hours), 'hour')}."
             f" Train one epoch of each and run doctor again: {TRIAL}."
         )
     columns = [("", "runs"), COST[0], ("", "ms per step"), COST[1]]
