@@ -17,16 +17,23 @@ CATALOGUE_NAMES: dict[str, str] = {
     "coco-1k-5fold": "coco",
     "coco-1k-first": "coco",
 }
-# Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
-# for training.
-_SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
+_SPLITS = {"val": "dev", "validation": "dev"}  # names of the same split in different releases
 _OTHER_NAMES = {"f8k": "flickr8k", "mscoco": "coco", "ms-coco": "coco"}
 
 
 def split_named(name: str) -> str:
-    """Return ``train``, ``dev`` or ``test`` for the names that releases use; other names are kept."""
+    """Return ``dev`` for the names that releases use of it; other names are kept."""
     name = name.strip()
     return _SPLITS.get(name, name)
+
+
+def split_in_file(name: str) -> str:
+    """Return the split of what a release names so: as ``split_named``, and ``train`` of what it adds to training.
+
+    "restval" are the COCO validation images that Karpathy's split uses for training: a part of a split, for which
+    nobody can ask.
+    """
+    return "train" if name.strip() == "restval" else split_named(name)
 
 
 def datasets_called(name: str) -> list[Dataset]:

@@ -70,6 +70,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{by_case[close[0]]}'?" if close else None
 
 
+def first_of(items: Sequence[object], most: int) -> str:
+    """Return ``a, b, c``, or the first ``most`` and ``...``."""
+    return ", ".join(map(str, items[:most])) + (", ..." if len(items) > most else "")
+
+
 def counted(number: float, thing: str) -> str:
     """Return ``1 image`` or ``2,000 images``."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -76,6 +76,9 @@ def test_released_order_has_restval_last_and_leaves_everything_else_in_place(tmp
     assert released.images["image_id"].tolist() == list("02456713")
     for split, images in (("train", "5613"), ("dev", "27"), ("test", "04")):
         assert released.split(split).images["image_id"].tolist() == list(images)
+    assert released.split("val").images["image_id"].tolist() == ["2", "7"]
+    with pytest.raises(InputError, match="restval"):  # a part of train, which is not told from the rest
+        released.split("restval")
     assert released.table.sort_values("image_id", kind="stable")["caption_id"].tolist() == [str(k) for k in range(15)]
     assert released.read_as == {"order": "released", "captions_per_image": "all"}
 

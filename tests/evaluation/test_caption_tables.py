@@ -52,9 +52,12 @@ def test_a_list_of_captions_per_row_of_the_split_as_flickr30k_on_the_hub():
     ]  # fmt: skip
     path = parquet("f.parquet", rows)
     assert read(path) == (["A dog.", "A dog runs.", "A boat.", "Boats."], [0, 0, 1, 1], ["a", "c"])
-    assert read_caption_table(path, split="dev").captions == ["A cat."]
-    with pytest.raises(InputError, match="train"):
-        read_caption_table(path, split="train")
+    assert (
+        read_caption_table(path, split="dev").captions == read_caption_table(path, split="val").captions == ["A cat."]
+    )
+    for missing in ("train", "restval"):
+        with pytest.raises(InputError, match=missing):
+            read_caption_table(path, split=missing)
 
 
 def test_a_row_per_caption_with_a_record_in_it_as_coco_on_the_hub():

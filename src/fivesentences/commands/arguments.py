@@ -190,11 +190,11 @@ def split_asked(text: str) -> Split:
     Raises:
         typer.BadParameter: If it is none.
     """
-    found: dict[str, Split] = {split_named(name): name for name in get_args(Split)}
-    meant = found.get(split_named(text.lower()))
-    if meant is None or text.lower() == "restval":  # a part of train
-        raise typer.BadParameter(f"'{text}' is not one of {', '.join(map(repr, found))}.", param_hint="--split")
-    return meant
+    known: tuple[Split, ...] = get_args(Split)
+    for split in known:
+        if split == split_named(text.lower()):
+            return split
+    raise typer.BadParameter(f"'{text}' is not one of {', '.join(map(repr, known))}.", param_hint="--split")
 
 
 def named(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from fivesentences.choices import split_named
+from fivesentences.choices import split_in_file
 from fivesentences.config.types import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
@@ -44,7 +44,7 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str, *,
     path, archive = Path(captions_csv), Photographs(photographs)
     images: dict[str, list[CaptionRow]] = {}
     for where, values in _rows(path):
-        filename, split = values["filename"].strip(), split_named(values["split"].casefold())
+        filename, split = values["filename"].strip(), split_in_file(values["split"].casefold())
         if not filename or not split:
             raise InputError(f"{where}: {'split' if filename else 'filename'} is empty.")
         if split not in SPLITS:

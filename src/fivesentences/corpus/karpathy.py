@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from fivesentences.choices import split_named
+from fivesentences.choices import split_in_file
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.fractions import take_captions
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import parse_json, read_bytes
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, first_of
 
 LAST_WHEN_RELEASED = "restval"  # the split of COCO's validation images that are for training
 
@@ -89,7 +89,7 @@ def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
 
 def _chosen(found: list[str], path: Path, name: str, member: str | None) -> str:
     """Choose the JSON to read: the named one, the only one, or that of the dataset."""
-    listed = ", ".join(sorted(found)[:8]) + (", ..." if len(found) > 8 else "")
+    listed = first_of(sorted(found), 8)
     by_name = [entry for entry in found if PurePosixPath(entry).name == (member or f"dataset_{name}.json")]
     if member is not None:
         found = [member] if member in found else by_name
@@ -124,7 +124,7 @@ def _rows_of_image(image: Any, where: str) -> list[CaptionRow]:
                 raise InputError("it has neither 'raw' text nor 'tokens'.", where=place)
             raw = " ".join(tokens)
         caption_id = _id(sentence, "sentid", place) or f"{image_id}#{index}"
-        rows.append(CaptionRow(image_id, filename, caption_id, caption_at(raw, place), split_named(split)))
+        rows.append(CaptionRow(image_id, filename, caption_id, caption_at(raw, place), split_in_file(split)))
     return rows
 
 

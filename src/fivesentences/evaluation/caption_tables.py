@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory
-from fivesentences.choices import split_named
+from fivesentences.choices import split_in_file, split_named
 from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
@@ -105,8 +105,8 @@ def read_caption_table(
         texts = [text for column in columns for text in _values(row, column, where, (str,))]
         if isinstance(named := row.get("split"), str):
             found_split = split or "test"
-            if split_named(named) != found_split:
-                others[split_named(named)] += len(texts)
+            if split_in_file(named) != found_split:
+                others[split_in_file(named)] += len(texts)
                 continue
         image = str(len(places))
         if image_column:
@@ -158,7 +158,7 @@ def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
         what = f"the folder holds {', '.join(kinds) or 'none of ' + ', '.join(SUFFIXES)}; name a folder of one kind."
         raise InputError(what, where=path)
     files = sorted(inside, key=lambda file: re.sub("[0-9]+", lambda number: number[0].zfill(20), file.name))
-    named = {file: split_named(re.split("[-_.]", file.name)[0]) for file in files}
+    named = {file: split_in_file(re.split("[-_.]", file.name)[0]) for file in files}
     by_split = [file for file in files if named[file] == split]
     if not by_split and set(named.values()) <= {"train", "dev", "test"}:
         raise InputError(f"no file is of '{split}'; the first is {files[0].name}.", where=path)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import new_array
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, first_of
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.metrics.notes import note_on_products
@@ -226,10 +226,10 @@ def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]
 
 
 def _empty_lines(texts: Sequence[str]) -> list[str]:
-    """Return the numbers of captions without words in a sentence's beginning, if there are any."""
-    lines = [str(number) for number, text in enumerate(texts, 1) if not text.strip()]
-    shown = ", ".join(lines[:5]) + (", ..." if len(lines) > 5 else "")
-    return [f"line{'s' if len(lines) > 1 else ''} {shown} {'are' if len(lines) > 1 else 'is'} empty"] if lines else []
+    """Return "line 3 is empty", "lines 3, 5 are empty", or nothing."""
+    lines = [number for number, text in enumerate(texts, 1) if not text.strip()]
+    words = ("line", "is") if len(lines) == 1 else ("lines", "are")
+    return [f"{words[0]} {first_of(lines, 5)} {words[1]} empty"] if lines else []
 
 
 def _origin(path: Path, shape: tuple[int, ...]) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import check_memory, read_npy
 from fivesentences.console import Bar
 from fivesentences.documents import check_file, similar_name
-from fivesentences.errors import InputError, need, shortage
+from fivesentences.errors import InputError, first_of, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
 from fivesentences.storage import check_record, check_zip
 
@@ -210,7 +210,7 @@ def _of_several(path: Path, key: str | None) -> NDArray[Any]:
     if key is None and len(names) == 1:
         key = next(iter(arrays))
     if key is None or key not in arrays:
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        shown = first_of(names, 8)
         cure = f"name one, such as {path}:{names[0]}" if names else "write it by numpy.savez(path, matrix)"
         if len(names) > 1:
             images = next((name for name in names if name.lower().startswith(("im", "vis", "v_"))), names[0])

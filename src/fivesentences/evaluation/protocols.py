@@ -107,6 +107,17 @@ def protocol_named(name: str) -> Protocol:
     return PROTOCOLS[meant[0]]
 
 
+def refuse_evaluation(similarity: object, name: str) -> None:
+    """Refuse what ``evaluate`` returned where a similarity is needed.
+
+    Raises:
+        InputError: If it is an evaluation.
+    """
+    if isinstance(similarity, Evaluation):
+        what = "is an evaluation, and not a similarity"
+        raise InputError(what, where=Argument(name), cure="give what it was made of, [images, captions] or a Gallery")
+
+
 def checked_gallery(
     similarity: Similarity,
     image_of_caption: ArrayLike | None,
@@ -117,9 +128,7 @@ def checked_gallery(
     name: str = "similarity",
 ) -> Gallery:
     """Check the whole split, also against the protocol; arguments and errors are those of ``evaluate``."""
-    if isinstance(similarity, Evaluation):
-        what = "is an evaluation, and not a similarity"
-        raise InputError(what, where=Argument(name), cure="give what it was made of, [images, captions] or a Gallery")
+    refuse_evaluation(similarity, name)
     gallery = Gallery.of(similarity, image_of_caption, name=name)
     if protocol is not None:
         protocol.check(gallery)

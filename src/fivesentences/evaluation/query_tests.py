@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import metric_of
 from fivesentences.errors import Argument, InputError, counted
-from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, protocol_named
+from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, protocol_named, refuse_evaluation
 from fivesentences.metrics import Evaluation, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
 from fivesentences.metrics.frame import MetricFrame, stated_once
@@ -67,8 +67,7 @@ def compare(
     """
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
-    if isinstance(b, Evaluation):
-        checked_gallery(b, None, None, None, name="b")  # which refuses it
+    refuse_evaluation(b, "b")
     other = whole.with_similarity(b, name="b")
     scorer = ProtocolScorer(whole, chosen, **options)
     how: dict[str, Any] = {"inference": inference, "queries": True, "progress": progress}

@@ -190,8 +190,10 @@ def _on_phi(placed: Placement) -> Iterator[str]:
         return
     for name, values in placed.agreement.items():
         known = values[~np.isnan(values)]
-        error = DEVIATIONS * known.std(ddof=1) / np.sqrt(len(known)) if len(known) >= FEWEST else np.inf
-        if len(known) >= FEWEST and known.mean() < max(error, LITTLE):
+        if len(known) < FEWEST:
+            continue
+        error = DEVIATIONS * known.std(ddof=1) / np.sqrt(len(known))
+        if known.mean() < max(error, LITTLE):
             yield (
                 f"phi {name} and the similarity agree only by chance on captions of other images: check that both have "
                 "the same captions in the same order, and which image each belongs to (image_of_caption; "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import metric_of, shown_name
-from fivesentences.errors import InputError, did_you_mean
+from fivesentences.errors import InputError, did_you_mean, first_of
 from fivesentences.retrieval.arguments import Direction
 
 SHOWN = 20  # names that a message lists at most
@@ -105,7 +105,7 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
             known = _distinct(shown_name(str(row[name])) if name == "metric" else str(row[name]) for row in left)
             if known in ([""], ["0"]):
                 raise NoSuchNumber(f"there is no number with {named}; {called} has no {name}; leave it out.")
-            words = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
+            words = first_of(list(map(repr, known)), SHOWN)
             same = [one for one in known if one.lower() == str(called if name == "metric" else value).lower()]
             guess = did_you_mean(same[0] if same else str(value), known)
             of = "" if name == "metric" else f" of {called}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, first_of
 from fivesentences.retrieval.blocks import Output, filled
 from fivesentences.retrieval.gallery import Gallery, checked_matrix, refuse_not_finite
 from fivesentences.retrieval.repeated_rows import BY_RULE, refuse_repeats, repeats, rows_of_images, twins
@@ -180,7 +180,7 @@ def _checked_pair(
         starts = range(0, len(matrix), IMAGES_PER_BLOCK)
         zero = np.flatnonzero(np.concatenate([~matrix[at : at + IMAGES_PER_BLOCK].any(axis=1) for at in starts]))
         if len(zero):
-            which = ", ".join(map(str, zero[:5].tolist())) + (", ..." if len(zero) > 5 else "")
+            which = first_of(zero.tolist(), 5)
             raise InputError(
                 f"{len(zero)} of {len(matrix)} rows {'are' if len(zero) > 1 else 'is'} all zeros ({which}, from 0), "
                 "which have no direction, so that only their index would rank them",

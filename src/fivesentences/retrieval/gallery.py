@@ -342,12 +342,11 @@ def checked_phi(
             "'given_rows' if the ideal of NCS is to be taken over all rows."
         )
     if source and rows == n_captions:
-        raise InputError(
-            f"{fit}: {source.origin()}",
-            cure="say how many captions an image has, or which image each belongs to, when making phi: fivesentences "
-            f"phi ... {f'--per-image {n_captions // n_images}' if n_captions % n_images == 0 else ''}"
-            f"{' or ' if n_captions % n_images == 0 else ''}--image-of-caption FILE",
-        )
+        options = "--image-of-caption FILE"
+        if n_captions % n_images == 0:
+            options = f"--per-image {n_captions // n_images} or {options}"
+        cure = "say how many captions an image has, or which image each belongs to, when making phi: fivesentences phi"
+        raise InputError(f"{fit}: {source.origin()}", cure=f"{cure} ... {options}")
     origin = source.origin() if source else "the caption file differs from the one phi was made of"
     raise InputError(f"{fit}: {origin}; make phi of the captions that the similarity was made of.")
 

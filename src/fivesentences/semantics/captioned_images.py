@@ -12,7 +12,7 @@ from typing import Any, get_args
 from fivesentences.choices import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES
 from fivesentences.documents import read_json
-from fivesentences.errors import InputError, counted
+from fivesentences.errors import InputError, counted, first_of
 from fivesentences.evaluation.caption_tables import CaptionTable
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.validation import PER_IMAGE
@@ -196,17 +196,16 @@ def _several(path: Path, images: Sequence[str]) -> InputError:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name[:40]}'" for name in names[:NAMED])
-    return f"{shown}, ..." if len(names) > NAMED else shown
+    return first_of([f"'{name[:40]}'" for name in names], NAMED)
 
 
 def _check_captions(table: CaptionTable, path: Path) -> None:
     """Check that no caption is empty, which files that name no images may hold."""
     empty = [number for number, text in enumerate(table.captions, 1) if not text.strip()]
     if empty:
-        shown = ", ".join(map(str, empty[:NAMED])) + (", ..." if len(empty) > NAMED else "")
         are = "is" if len(empty) == 1 else "are"
-        what = f"{len(empty):,} of its {counted(len(table.captions), 'caption')} {are} empty, by their number {shown}"
+        of = counted(len(table.captions), "caption")
+        what = f"{len(empty):,} of its {of} {are} empty, by their number {first_of(empty, NAMED)}"
         raise InputError(what, where=path, cure=NOT_EMPTY)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -27,7 +27,7 @@ from fivesentences.semantics.registry import TOKENISATIONS, plain_name
 from fivesentences.semantics.rouge import RougeLScorer
 from fivesentences.semantics.spice import SpiceScorer
 from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
-from fivesentences.semantics.validation import checked_captions
+from fivesentences.semantics.validation import check_list, checked_captions
 from fivesentences.storage import alone, scratch
 
 KEPT = 20  # files of parsed captions in the user's cache, those that were used last
@@ -241,9 +241,7 @@ class _Together:
     @classmethod
     def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> _Together:
         candidates = checked_captions(candidates, "candidates")
-        if isinstance(references, str | Mapping) or not hasattr(references, "__iter__"):
-            kind = "one string" if isinstance(references, str) else f"of the type {type(references).__name__}"
-            raise InputError(f"references is {kind}; give a list of strings for each image, in the order of candidates")
+        check_list(references, "references", "a list of strings for each image, in the order of candidates")
         groups = [checked_captions(group, f"references[{image}]") for image, group in enumerate(references)]
         if len(groups) != len(candidates):
             what = f"there are candidates for {len(candidates)} images but references for {len(groups)}"

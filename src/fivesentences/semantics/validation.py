@@ -15,6 +15,22 @@ PER_IMAGE = 5  # captions of an image in Flickr8k, Flickr30K and COCO, as the co
 SMALLEST_PHI = 1e-6  # the released NCS adds 1e-10 to the mean of the ideal, which then changes nothing that is printed
 
 
+def check_list(value: object, name: str, wanted: str) -> None:
+    """Check that an argument is a list of some kind, and neither one string nor a mapping, whose keys would be read.
+
+    Args:
+        value: The argument.
+        name: Its name, for the error.
+        wanted: What to give.
+
+    Raises:
+        InputError: If it is something else.
+    """
+    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
+        kind = "one string" if isinstance(value, str) else f"of the type {type(value).__name__}"
+        raise InputError(f"{name} is {kind}; give {wanted}.")
+
+
 def checked_captions(captions: Sequence[str], name: str = "captions") -> list[str]:
     """Return ``captions`` as a list, after checking that it is not empty and that every item is a string of characters.
 
@@ -25,9 +41,7 @@ def checked_captions(captions: Sequence[str], name: str = "captions") -> list[st
     Raises:
         InputError: If there are no captions, or one of them is not a string or holds half of a surrogate pair.
     """
-    if isinstance(captions, str | Mapping) or not hasattr(captions, "__iter__"):
-        kind = "one string" if isinstance(captions, str) else f"of the type {type(captions).__name__}"
-        raise InputError(f"{name} is {kind}; give a list of strings, one per caption.")
+    check_list(captions, name, "a list of strings, one per caption")
     captions = list(captions)
     if not captions:
         raise InputError(f"{name} is empty; give at least one caption.")

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError, reason_of
+from fivesentences.errors import InputError, first_of, reason_of
 from fivesentences.storage import check_zip
 
 LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
@@ -107,7 +107,7 @@ def fit(network: nn.Module, state: Mapping[str, Tensor], where: Path | str, what
         "of another shape": shapes,
     }
     if any(kinds.values()):
-        listed = ", ".join(f"{len(some):,} {kind} ({_listed(some)})" for kind, some in kinds.items() if some)
+        listed = ", ".join(f"{len(some):,} {kind} ({first_of(some, SHOWN)})" for kind, some in kinds.items() if some)
         raise InputError(
             f"its {len(state):,} tensors are not the {len(needed):,} of {what}: {listed}",
             where=where,
@@ -228,7 +228,3 @@ def _tensor(value: Any) -> Tensor | None:
 def _renamed(key: str) -> str:
     stem, dot, last = key.rpartition(".")
     return stem + dot + {"gamma": "weight", "beta": "bias"}.get(last, last)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")

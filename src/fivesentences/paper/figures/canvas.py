@@ -22,9 +22,14 @@ WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: betw
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
 
 
-def beside(canvas: Any, most: int, narrow: int = 1) -> int:
+def is_narrow(canvas: Any) -> bool:
+    """Return True for a figure, or a block of one, that has its panels below each other."""
+    return bool(canvas.get_figure(root=True).get_figwidth() < NARROW)
+
+
+def columns_in(canvas: Any, most: int, narrow: int = 1) -> int:
     """Return how many panels are beside each other: ``most``, and in a narrow figure at most ``narrow``."""
-    return most if canvas.get_figure(root=True).get_figwidth() >= NARROW else min(most, narrow)
+    return min(most, narrow) if is_narrow(canvas) else most
 
 
 def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any) -> list[Any]:
@@ -33,12 +38,12 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
     Args:
         canvas: The figure, whose size is set, or a block, which keeps its size.
         count: Number of panels.
-        across: Panels beside each other; a narrow figure has one, a block as many as ``beside`` returns for it.
+        across: Panels beside each other; a narrow figure has one, a block as many as ``columns_in`` returns for it.
         height: Inches of a row of a figure.
         how: Further arguments of ``Figure.subplots``.
     """
     if isinstance(canvas, Figure):
-        across = beside(canvas, across)
+        across = columns_in(canvas, across)
     rows = -(-count // across)
     if isinstance(canvas, Figure):
         canvas.set_figheight(rows * height)

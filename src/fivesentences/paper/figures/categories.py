@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, blocks, columns_of, legend, name_points, panels
+from fivesentences.paper.figures.canvas import blocks, columns_in, columns_of, is_narrow, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_recorded
@@ -65,7 +65,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) 
     grids = []
     for part in settings:
         count = part["anchor"].nunique()
-        grids.append((count, min(count, beside(canvas, 5 if count in (5, 9, 10) else 4, narrow=2))))
+        grids.append((count, min(count, columns_in(canvas, 5 if count in (5, 9, 10) else 4, narrow=2))))
     heights = [0.7 + 1.35 * -(-count // across) for count, across in grids]
     below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values(), canvas.get_figwidth()))
     found = blocks(canvas, unique(data["setting"]), heights, below)
@@ -178,7 +178,7 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
     label = 0.055 * max(map(len, names.values())) + 0.1
     width = canvas.get_figwidth()
-    narrow = beside(canvas, 2) == 1
+    narrow = is_narrow(canvas)
     left = max(label + side + 0.6, 2.5)
     right = width if narrow else width - left
     below = 0.17 * -(-len(names) // columns_of(names.values(), right))

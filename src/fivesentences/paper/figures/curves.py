@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from fivesentences.errors import InputError
 from fivesentences.metrics.seed_intervals import paired_interval, t_interval
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, blocks, draw_labels, draw_lines, panels
+from fivesentences.paper.figures.canvas import blocks, columns_in, draw_labels, draw_lines, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
 from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, MARKERS, RULE, cycled
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
@@ -226,7 +226,7 @@ def draw_semantic_recall(canvas: Figure, data: pd.DataFrame, study: Study) -> No
     # Labels stand below each other beside a panel, so many of them need a higher one.
     height = max(4.9, 0.42 * max(part["label"].nunique() for part in datasets) + 0.96)
     names = [study.label_of(part["dataset"].iloc[0]) if len(datasets) > 1 else "" for part in datasets]
-    columns = beside(canvas, 2)
+    columns = columns_in(canvas, 2)
     heights = [height * 2 / columns] * len(datasets)
     for block, part in zip(blocks(canvas, names, heights), datasets, strict=True):
         for place, panel in enumerate(panels(block, 4, columns, sharex=True)):

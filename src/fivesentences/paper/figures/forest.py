@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import panels
+from fivesentences.paper.figures.canvas import is_narrow, panels
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.style import COLOURS, NARROW, SOFT
+from fivesentences.paper.figures.style import COLOURS, SOFT
 from fivesentences.paper.numbers.contrasts import AnyContrast, Contrasts, Difference, Measured, measured_contrasts
 from fivesentences.paper.tables.subspaces import DECIMALS as SUBSPACE_DECIMALS
 from fivesentences.paper.tables.subspaces import SIDES
@@ -155,7 +155,7 @@ def _draw(canvas: Figure, panels_of: Mapping[Any, tuple[str, str, int]], groups:
     width = int(canvas.get_figwidth() * LETTERS)
     across: dict[str, Any] = {"xycoords": ("figure fraction", "data"), "in_layout": False, "annotation_clip": False}
     # Panels beside each other share their titles.
-    for panel in found if canvas.get_figwidth() < NARROW else found[:1]:
+    for panel in found if is_narrow(canvas) else found[:1]:
         for middle, title in titles:
             words = wrapped(title, width, 2)
             panel.annotate(words, (0.005, middle), weight="bold", fontsize=SIZE, va="center", **across)

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, legend, panels
+from fivesentences.paper.figures.canvas import is_narrow, legend, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, MARKERS
 from fivesentences.paper.numbers.results import Results
@@ -105,7 +105,7 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
         longest, smallest = of_direction["at_least"].max(), of_direction["percent"].loc[lambda share: share > 0].min()
         _draw_lines(panel, part, methods, longest)
         panel.set(xlim=(0.9, longest * 1.15), ylim=(max(smallest * 0.7, 1e-3), 130))
-        alone = beside(canvas, len(settings)) < len(settings)
+        alone = is_narrow(canvas) and len(settings) > 1
         panel.set_title(f"{titles[across]}\n" * (alone or down == 0) + DIRECTIONS[direction])
         panel.set_ylabel("" if across and not alone else f"% of {ORDER[direction]}")
         panel.set_xlabel("nearest of at least so many queries" if down else "")

@@ -16,7 +16,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, blocks, legend, panels
+from fivesentences.paper.figures.canvas import blocks, columns_in, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
@@ -126,7 +126,7 @@ def _draw_agreement(
     """Draw up to three panels per line, one judge below the other."""
     judges, phis = context.scale.judges, [phi for phi in spec.phis if context.scale.shows(phi)]
     names = [context.study.label_of(judge.judge) for judge in judges]
-    columns = beside(canvas, 3)
+    columns = columns_in(canvas, 3)
     heights = [0.5 + 1.95 * -(-len(phis) // columns)] * len(judges)
     for block, judge in zip(blocks(canvas, names, heights, 0.25), judges, strict=True):
         of_judge = data[data["judge"] == judge.judge]

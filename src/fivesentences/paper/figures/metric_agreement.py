@@ -17,7 +17,7 @@ from fivesentences.config.metrics import shown_name
 from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, panels
+from fivesentences.paper.figures.canvas import is_narrow, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import boxed
 from fivesentences.paper.figures.style import SOFT
@@ -172,7 +172,7 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
     """Draw a matrix for each group, side by side; below each other in a narrow figure."""
     groups, labels = _shown_groups(data), unique([*data["first"], *data["second"]])
     found = panels(canvas, len(groups), min(2, len(groups)), 0.7 + min(0.34 * len(labels), 5.5 / min(2, len(groups))))
-    narrow = beside(canvas, 2) == 1
+    narrow = is_narrow(canvas)
     rows = [f"{name}   {number}" for number, name in enumerate(labels, start=1)]
     rows = [textwrap.fill(row, 18) for row in rows] if narrow else rows
     for place, (panel, part) in enumerate(zip(found, groups, strict=True)):

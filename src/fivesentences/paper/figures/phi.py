@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from fivesentences.errors import InputError
 from fivesentences.evaluation.phi_statistics import read_statistics
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, blocks, legend, panels
+from fivesentences.paper.figures.canvas import blocks, columns_in, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
@@ -114,7 +114,7 @@ def _draw(canvas: Figure, context: Context, found: PhiStatistics) -> None:
         f"{one['images']:,} images"
         for one in found.datasets
     ]
-    columns = beside(canvas, 2)
+    columns = columns_in(canvas, 2)
     heights = [0.3 + 2.2 * -(-len(found.phis) // columns)] * len(titles)
     for block, one in zip(blocks(canvas, titles, heights, 0.55), found.datasets, strict=True):
         for panel, phi in zip(panels(block, len(found.phis), columns), found.phis, strict=True):

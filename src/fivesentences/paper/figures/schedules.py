@@ -17,7 +17,7 @@ from fivesentences.losses.scheduled_margin_spec import activation
 from fivesentences.metrics.seed_intervals import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import beside, blocks, draw_labels, draw_lines, legend, panels
+from fivesentences.paper.figures.canvas import blocks, columns_in, draw_labels, draw_lines, is_narrow, legend, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycled
 from fivesentences.paper.numbers.histories import of_run, read_recorded
@@ -233,14 +233,14 @@ def _draw(spec: StartAndShareFigure, canvas: Figure, data: pd.DataFrame) -> None
     parts = [part for _, part in data.groupby(["setting", "selection"], sort=False)]
     headings = [f"{part['setting'].iloc[0]}, {EPOCHS[part['selection'].iloc[0]]}" for part in parts]
     height = max(3.2, 0.2 * max(part["label"].nunique() for part in parts) + 1)
-    heights = [height if beside(canvas, 2) == 2 else 2 * height] * len(parts)
+    heights = [2 * height if is_narrow(canvas) else height] * len(parts)
     for block, part in zip(blocks(canvas, headings, heights), parts, strict=True):
         shown = [VALUES, DIFFERENCES] if part["difference"].notna().any() else [VALUES]
-        for panel, names in zip(panels(block, len(shown), beside(canvas, len(shown))), shown, strict=True):
+        for panel, names in zip(panels(block, len(shown), columns_in(canvas, len(shown))), shown, strict=True):
             ends = _draw_curves(panel, part, names)
             of_values = f"{spec.metric}, {DIRECTIONS.get(spec.direction, 'mean of both directions')}"
             panel.set_title(of_values if names == VALUES else f"difference to {_fixed(part)}")
-            if names == shown[-1] or beside(canvas, 2) == 1:
+            if names == shown[-1] or is_narrow(canvas):
                 draw_labels(panel, ends, 22)
 
 
