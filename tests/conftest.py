@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
 COUNTED = {name: f"FIVESENTENCES_{name.upper()}" for name in ("browser", "java", "latex", "slurm")}
+FIRST_TIER = "FIVESENTENCES_FIRST_TIER"  # "required" where README's command runs, in the project's own gate
 # Turkish lower-cases I to a dotless i, German writes decimals with a comma.
 LOCALES = ("tr_TR", "de_DE")
 # Named from where pytest was started; tests run elsewhere, and some ask for these as they are imported.
@@ -129,11 +131,14 @@ class Said:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> Callable[..., Said]:
     """Runs the command line: ``run("evaluate", "sims.npy")``."""
     from fivesentences import cli
 
     def call(*arguments: object) -> Said:
+        request.node.user_properties.append(("command", " ".join(map(str, arguments[:2]))))
         monkeypatch.setattr("sys.argv", ["fivesentences", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
@@ -141,6 +146,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Said(int(end.value.code or 0), *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def unrar(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which something unpacks rar, for cases that do not unpack any."""
+    program = tmp_path_factory.mktemp("programs") / "bsdtar"
+    program.symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -200,10 +213,10 @@ def java_jars() -> list[Path]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what FIVESENTENCES_LATER leaves to a later run: names of markers, separated by spaces."""
-    for marker in os.environ.get("FIVESENTENCES_LATER", "").split():
-        if item.get_closest_marker(marker):
-            pytest.skip(f"left to a later run: FIVESENTENCES_LATER names {marker}")
+    """Skip a case whose marker ``program`` names programs of which none is on PATH."""
+    for marker in item.iter_markers("program"):
+        if not any(map(shutil.which, marker.args)):
+            pytest.skip(f"needs {' or '.join(marker.args)} on PATH")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -226,23 +239,46 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-RAN = Counter[str]()  # cases by marker; workers of pytest-xdist report theirs to the process that reports
+# Cases by marker, room and command, and skipped ones; workers of pytest-xdist report to the process that reports.
+RAN = Counter[tuple[str, str]]()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Count a case of a marker, in whichever process it ran."""
-    RAN.update(marker for name, marker in report.user_properties if report.when == "call" and name == "marker")
+    """Count a case, in whichever process it ran."""
+    if report.skipped:
+        RAN["skipped", report.nodeid] += 1
+    elif report.when == "call":
+        RAN.update([*report.user_properties, ("room", report.nodeid.split("/")[1])])
+
+
+def lacks_of_the_first_tier() -> list[str]:
+    """What README's command must do and did not: skip no case, and touch every room and every command."""
+    from fivesentences.cli import COMMANDS
+
+    tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    rooms = tested & {path.name for path in (ROOT / "src" / "fivesentences").iterdir()}
+    ran = {kind: {name for one, name in RAN if one == kind} for kind in ("skipped", "room", "command")}
+    begun = {words for command in ran["command"] for words in (command, command.partition(" ")[0])}
+    commands = {words for group in COMMANDS.values() for words in group}
+    lacks = {"skipped": ran["skipped"], "no case of": rooms - ran["room"], "no case runs": commands - begun}
+    return [f"{what} {name}" for what, names in lacks.items() for name in sorted(names)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many there were of each."""
+    """Say how many cases there were of each marker that is counted, and what the first tier lacks."""
     for marker in COUNTED:
-        terminalreporter.write_line(f"{marker} cases that ran: {RAN[marker]}")
+        if number := RAN["marker", marker]:
+            terminalreporter.write_line(f"{marker} cases that ran: {number}")
+    if os.environ.get(FIRST_TIER) == "required":
+        for lack in lacks_of_the_first_tier():
+            terminalreporter.write_line(f"{FIRST_TIER} is set, but: {lack}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where cases of a marker are required, a session without a single one is a failure."""
-    missing = any(os.environ.get(variable) == "required" and not RAN[marker] for marker, variable in COUNTED.items())
+    """Fail a session without a single case of a marker that is required, or one that is no whole first tier."""
+    asked = {variable for variable in (FIRST_TIER, *COUNTED.values()) if os.environ.get(variable) == "required"}
+    missing = any(variable in asked and not RAN["marker", marker] for marker, variable in COUNTED.items())
+    missing |= FIRST_TIER in asked and bool(lacks_of_the_first_tier())
     if missing and session.exitstatus == pytest.ExitCode.OK and not hasattr(session.config, "workerinput"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

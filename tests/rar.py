@@ -16,7 +16,7 @@ def rar_of(files: Mapping[str, bytes]) -> bytes:
     """Return an archive of version 4 with these files by name; the same files give the same bytes."""
     blocks = [MARK, _block(MAIN, 0, bytes(6))]
     for name, content in files.items():
-        text = name.encode("ascii")
+        text = name.replace("/", "\\").encode("ascii")  # the separator of this version, on every system
         size, check = len(content), zlib.crc32(content)
         about = struct.pack("<IIBIIBBHI", size, size, UNIX, check, NEW_YEAR_1980, VERSION, STORED, len(text), MODE)
         blocks += [_block(FILE, LONG, about + text), content]

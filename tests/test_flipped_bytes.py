@@ -41,6 +41,8 @@ from fivesentences.storage import write_json
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.fingerprint import finish
 
+pytestmark = pytest.mark.slow
+
 N_IMAGES, PLACES = 6, 24
 IDS = [f"image{number}" for number in range(N_IMAGES)]
 CAPTIONS = [f"a {colour} {thing} stands here" for thing in ("dog", "cat", "car") for colour in ("red", "blue")]

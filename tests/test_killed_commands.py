@@ -27,6 +27,8 @@ from fivesentences.storage import content_of, finish_renames, remove, replacing,
 from kill import Program, killed_after
 from killed_commands import Command, Killer, write_small
 
+pytestmark = pytest.mark.slow
+
 NAMES = "--image-of-caption of.txt --image-names n.txt"
 
 

@@ -79,6 +79,7 @@ def _below(folder: Path, first: str | Path, *parts: str) -> Path:
     return Path(first if inside else folder / str(first).removeprefix("/"), *parts)
 
 
+@pytest.mark.slow
 def test_a_similarity_beyond_the_memory_gives_the_same_numbers_from_the_disk(tmp_path):
     rng = np.random.default_rng(0)
     images = rng.standard_normal((1_600, 8), dtype=np.float32)

@@ -40,6 +40,7 @@ def given(tmp_path, monkeypatch):
     return annotations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files, missing",
     [

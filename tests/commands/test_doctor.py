@@ -110,6 +110,7 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     assert json.loads(Path("o.json").read_text())["bytes"] == content["bytes"] - 4 * 1000 * 5000
 
 
+@pytest.mark.slow
 def test_a_scale_is_told_with_steps_hours_and_what_is_unknown_of_them(run, root, folder, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     monkeypatch.setattr(doctor, "hardware", lambda: {"gpu": "Some GPU"})

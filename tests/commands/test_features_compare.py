@@ -51,6 +51,7 @@ def test_a_check_of_wrong_weights_ends_with_what_is_wrong_and_where(files, run):
     assert run("features", "compare", "wrong.npy", "theirs.npy").code == 0  # without --check it only tells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("photographs", [(), ("-p", "photographs")])
 def test_a_picture_shows_boxes_of_both_and_has_every_pair(files, run, photographs):
     said = run("features", "compare", "ours.npy", "theirs.npy", "--picture", "p.png", *photographs, "-n", "2")

@@ -64,6 +64,7 @@ def test_of_two_models_intervals_are_shown(run, folder):
     assert line.split()[2:] == numbers.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["permutation", "bootstrap"])
 def test_what_interval_and_p_disagree_about_is_named(run, folder, method):
     named = 0
@@ -89,6 +90,7 @@ def results(run, folder):
     pq.write_table(pq.read_table("sims.parquet").slice(1), "cut.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scored_now", [(), ("third", "sims")])
 def test_results_from_files_have_the_values_and_tests_of_models_that_are_scored_now(run, results, scored_now):
     names, options = ("other", "third", "sims"), ["--against", "sims", "--resamples", "99"]
@@ -108,6 +110,7 @@ def test_results_from_files_have_the_values_and_tests_of_models_that_are_scored_
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_results_of_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
     lines = Path("captions.txt").read_text().splitlines()
     Path("swapped.txt").write_text("".join(f"{line}\n" for line in [*lines[5:], *lines[:5]]))
@@ -124,6 +127,7 @@ def test_results_of_other_captions_phi_or_sizes_do_not_share_a_table(run, result
         assert said.code == 1 and wrong in said.err and said.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -208,6 +212,7 @@ def test_the_values_of_queries_average_to_the_table(run, folder, suffix, protoco
             assert ranks[caption] == 1 + (similarity[:, caption] > similarity[caption // 5, caption]).sum()
 
 
+@pytest.mark.slow
 def test_json_says_how_its_numbers_came_about(run, folder, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for line in ("evaluate sims.npy --phi mine=cider.npy --captions captions.txt --metric bleu2",

@@ -32,6 +32,7 @@ def test_a_table_is_written_alone(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["choices.tex"]
 
 
+@pytest.mark.slow
 def test_several_are_written_in_a_style_that_comes_with_matplotlib(run, tmp_path):
     names = "choice_forest, evidence_choice/choices"
     said = run("report", SCALE, "--only", names, "--format", "svg,csv", "--out", str(tmp_path))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import pytest
 from pydantic import BaseModel
 
 from fivesentences.config.cluster import Cluster
@@ -18,6 +19,8 @@ from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import scale_of
 from fivesentences.study.claims import Claims
 from fivesentences.study.study import Study
+
+pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
 CONFIG = PROJECT / "config"

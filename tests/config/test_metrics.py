@@ -17,6 +17,7 @@ PLAIN = [name for name in METRICS if "@k" not in name and "<" not in name]
 AT_K = [name for name in METRICS if name.endswith("@k")]
 
 
+@pytest.mark.slow
 @given(name=st.sampled_from(AT_K), k=st.integers(1, 10**6), positives=st.from_regex(r"[A-Za-z]+", fullmatch=True))
 def test_a_name_at_a_cutoff_is_taken_apart(name, k, positives):
     written = name.replace("@k", f"@{k}").replace("<list>", positives)

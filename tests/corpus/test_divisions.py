@@ -50,6 +50,7 @@ def tables(draw):
     return documents(categories, parts, articles), spec, draw(st.integers(0, 5))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(tables())
 def test_every_division_is_complete_without_overlap_and_keeps_what_its_spec_says(table):

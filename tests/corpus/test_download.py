@@ -415,6 +415,7 @@ NOT_THE_FILE = {
 SUFFIXES = (".zip", ".json", ".npy", ".npz", ".jar", ".pth", ".txt", ".csv", ".mat", ".safetensors", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", NOT_THE_FILE.values(), ids=NOT_THE_FILE)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_not_the_file_is_never_taken_for_it(host, tmp_path, suffix, content):

@@ -55,7 +55,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-needs_program = pytest.mark.skipif(not unpacking.programs_for_rar(), reason="needs bsdtar, unar or 7z")
+needs_program = pytest.mark.program(*PROGRAMS)
 KINDS = {
     "zip": zip_of(FILES),
     "zip within a zip": zip_of(
@@ -91,8 +91,7 @@ def test_several_archives_share_a_folder_each_in_its_own_subfolder(archive, tmp_
     assert content_of(tmp_path / "f") == {"l/a.npy": b"1", "l/readme.txt": b"2", "m/readme.txt": b"3"}
 
 
-@needs_program
-@pytest.mark.skipif(shutil.which("bsdtar") is None, reason="needs bsdtar")
+@pytest.mark.program("bsdtar")
 def test_a_rar_that_one_program_cannot_read_is_given_to_the_next(archive, tmp_path, monkeypatch):
     monkeypatch.setattr(unpacking, "PROGRAMS", {"false": lambda *_: [], "bsdtar": PROGRAMS["bsdtar"]})
     unpack([archive(rar_of(FILES))], tmp_path / "f", FOLDER)

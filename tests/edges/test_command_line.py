@@ -16,6 +16,8 @@ import pytest
 
 from edge_cases import refused, right
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"a dog {i} runs {j}" for i in range(4) for j in range(5)]
 
 CLEAR = "a\x1b[2J"  # clears the terminal that it is written to
@@ -105,7 +107,6 @@ def _of_shell(line: str, folder: Path, **environment: str) -> subprocess.Complet
     )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code", "says"),
     [
@@ -125,7 +126,6 @@ def test_odd_streams_and_folders_end_in_one_sentence(prepared, line, code, says)
     assert set(prepared.iterdir()) == before
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_without_a_word_or_a_file(prepared, tmp_path):
     np.save(tmp_path / "s.npy", np.random.default_rng(0).normal(size=(400, 2000)))
     (tmp_path / "ready.py").write_text(

@@ -11,6 +11,8 @@ import yaml
 from edge_cases import Case, refused, right
 from fivesentences.study.study import Study, read_study
 
+pytestmark = pytest.mark.slow
+
 SCALE: dict[str, Any] = {
     "scale": "mine",
     "title": "Mine",

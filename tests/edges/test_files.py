@@ -16,6 +16,8 @@ import pytest
 from edge_cases import refused, right
 from fivesentences.semantics import write_phi
 
+pytestmark = pytest.mark.slow
+
 DEEP = "[" * 5000
 LONG = "1" * 5000
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -16,6 +16,8 @@ from fivesentences.metrics import Positives, recall_at_k
 from fivesentences.retrieval import Gallery, cosine_similarity, inverted_softmax, rescore, unique_images
 from fivesentences.semantics import cider_matrix
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 OWN = np.arange(100) // 5 == np.arange(20)[:, None]

@@ -27,6 +27,8 @@ from fivesentences.semantics import cider_matrix, read_phi, read_top_k, read_tup
 from fivesentences.semantics.batch_cider import BatchCider
 from fivesentences.training.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.slow
+
 COLOURS = ("red", "blue")  # shared by two images each, so that some n-grams count
 COLUMNS = ["image_id", "filename", "caption_id", "caption", "split", "category"]
 TABLE = pd.DataFrame(

@@ -13,6 +13,8 @@ from fivesentences.losses import InfoNCE, LossSpec
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
 
+pytestmark = pytest.mark.slow
+
 RUN = {"dataset": "d", "features": {"extractor": "e"}, "model": {"name": "vsepp"}}
 # What stands below `loss`, and what is said: of a loss, the name of its run.
 RIGHT: list[tuple[str, str]] = [

@@ -17,6 +17,8 @@ from fivesentences.metrics import holm
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics import write_phi
 
+pytestmark = pytest.mark.slow
+
 
 def write_files(folder: Path) -> None:
     rng = np.random.default_rng(0)

@@ -25,6 +25,8 @@ from fivesentences.config.datasets import FolderData
 from fivesentences.corpus import COLUMNS, Corpus, Photographs, decode, load, load_folder
 from fivesentences.semantics import cider_matrix
 
+pytestmark = pytest.mark.slow
+
 HEADER = "filename,caption,split\n"
 
 

@@ -30,6 +30,8 @@ from fivesentences.paper.tables.writing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 
+pytestmark = pytest.mark.slow
+
 KEYS = {"metric": "R@1", "direction": "i2t", "formula": "", "ground_truth": "", "m": 0, "style": "", "weighting": ""}
 KEYS |= {"discount": "", "phi": ""}
 DEEP = "[" * 5000

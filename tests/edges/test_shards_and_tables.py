@@ -17,6 +17,8 @@ from edge_cases import refused, right
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.table import COLUMNS, corpus_of
 
+pytestmark = pytest.mark.slow
+
 BLOCK = tarfile.BLOCKSIZE
 SIZE, CHECKSUM = slice(124, 136), slice(148, 156)  # of a header
 BREAKS = {"lf": "\n", "cr": "\r", "crlf": "\r\n", "vt": "\v", "fs": "\x1c", "nel": "\x85", "ls": "\u2028"}

@@ -14,6 +14,8 @@ from edge_cases import Case, Program, refused, right
 from fivesentences.models.labelled_weights import write_labelled
 from fivesentences.models.released_checkpoints import load_imported
 
+pytestmark = pytest.mark.slow
+
 
 def parts_of(two_ways: bool, **changed: torch.Tensor) -> list[dict[str, torch.Tensor]]:
     """The parts of VSE++, or of SCAN, whose captions are read two ways; some weights are changed."""

@@ -105,6 +105,7 @@ def find(hub: Hub, home: Path, revision: str = "", weights: str = "model.safeten
     return done.stdout.split(), done.stderr
 
 
+@pytest.mark.slow
 def test_a_revision_is_fetched_and_recorded_and_only_what_is_needed(hub: Hub, tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     for revision, weights in (("", b"new"), ("v1", b"old"), (COMMITS["v1"], b"old")):

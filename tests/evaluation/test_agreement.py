@@ -124,6 +124,7 @@ def drawn(tmp_path_factory):
     return scenes, truth_as_judge(folder / "truth.npy", scenes, "test"), folder / "tuples.jsonl.gz"
 
 
+@pytest.mark.slow
 def test_spice_of_judged_pairs_needs_the_tuples_of_their_split_alone(drawn):
     scenes, judgements, file = drawn
     rows = [(phi, references) for phi in ("spice", "spice_colour", "cider") for references in ("kept", "own_left_out")]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from scipy.spatial.distance import cdist
-from torchmetrics.retrieval import RetrievalHitRate
 
 from fivesentences import EmbeddingEvaluator, evaluate
 from fivesentences.errors import InputError
@@ -38,8 +36,12 @@ def test_images_and_captions_may_come_apart_in_any_order_and_in_one_buffer(given
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 5, 10])
 def test_recall_is_torchmetrics_hit_rate_of_the_same_batches(given, k):
+    import torch
+    from torchmetrics.retrieval import RetrievalHitRate  # which takes seconds
+
     images, captions, _ = map(torch.tensor, given)
     ours, theirs = EmbeddingEvaluator(ks=(k,)), RetrievalHitRate(top_k=k)
     for start in range(0, 20, 4):

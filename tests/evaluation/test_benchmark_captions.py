@@ -33,6 +33,7 @@ def karpathy(folder: Path, images: int, per_image: int) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_image", [5, 7])  # a few images of MS-COCO have six or seven
 def test_the_first_five_captions_of_each_image_in_file_order(tmp_path, per_image):
     folder = karpathy(tmp_path, 1000, per_image)

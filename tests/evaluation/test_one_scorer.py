@@ -17,6 +17,8 @@ from fivesentences.metrics import Evaluator
 from fivesentences.metrics.values import KEYS
 from fivesentences.retrieval import INFERENCE, cosine_similarity
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"equal": [5] * 12, "unequal": [1, 4, 2, 7, 3, 3, 2, 5, 1, 6, 4, 2]}
 NAME = "coco-1k-5fold"  # which the command accepts, here with other sizes
 OPTIONS = {

@@ -113,6 +113,7 @@ def test_hubs_are_counted_item_by_item(files: dict[str, Path]) -> None:
     assert content["hubs"]["assignment"]["t2i"] == [0, 0, 3, 3]
 
 
+@pytest.mark.slow
 def test_runs_that_are_evaluated_together_have_the_numbers_of_each_alone(files: dict[str, Path]) -> None:
     phis, methods = ("cider", "tfidf", "cider+tfidf"), ("naive", "csls", "inverted_softmax")
     runs, alone = [], []

@@ -191,6 +191,7 @@ def test_an_accelerator_describes_what_workers_decoded(archive, images, tmp_path
     np.testing.assert_allclose(np.load(out), np.load(expected), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_truncated_photographs_are_named_at_the_end_and_finished_work_stays(archive, images, tmp_path):
     out = tmp_path / "features.npy"
     broken = with_other_bytes(archive, tmp_path / "broken.zip", half_of("11.png", "7.png"))
@@ -208,6 +209,7 @@ def test_truncated_photographs_are_named_at_the_end_and_finished_work_stays(arch
     np.testing.assert_array_equal(np.load(out), descriptors(archive, list(images["filename"])))
 
 
+@pytest.mark.slow
 def test_corrupt_photographs_can_be_skipped_or_become_zeros(archive, images, tmp_path, capsys):
     out = tmp_path / "features.npy"
     broken = with_other_bytes(archive, tmp_path / "broken.zip", half_of("0.png", "1.png", "10.png"))

@@ -73,6 +73,7 @@ def test_a_network_with_channels_last_has_the_same_layout():
     np.testing.assert_array_equal(ours, np.arange(30).reshape(1, 6, 5).astype(np.float32))
 
 
+@pytest.mark.slow
 def test_vgg_features_are_fc7_after_its_relu_as_torchvision_computes_it():
     from torchvision.models import vgg11
 
@@ -202,6 +203,7 @@ def test_workers_compute_the_same_bits_and_lower_precision_is_close_and_stated(a
     assert source["preprocessing"]["input_size"] == [3, 160, 160]
 
 
+@pytest.mark.slow
 def test_weights_must_fit_to_the_last_tensor(tmp_path):
     module, weights = fresh("test_resnet", tmp_path)
     loaded, _ = networks.load("test_resnet", weights)

@@ -178,6 +178,13 @@ def made_on(path: Path) -> str:
     return (pq.read_schema(path).metadata or {}).get(b"processor", b"").decode()
 
 
+def compared(scale: str, results: Path) -> tuple[list[str], bool]:
+    """Return how a finished scale differs from what was kept, and whether numbers were compared."""
+    path = golden_file(scale)
+    numbers = made_on(path) == cpu_kind()
+    return differences(lines_of_results(plan_named(scale, results)), path, numbers=numbers), numbers
+
+
 def main() -> None:
     """Keep or compare the numbers of a finished scale."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -186,15 +193,13 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
     path = golden_file(given.scale)
-    if given.scale == "plans":
-        lines = (line for scale in SCALES for line in lines_of_plan(plan_named(scale)))
-    else:
-        lines = lines_of_results(plan_named(given.scale, given.results))
+    plans = given.scale == "plans"
+    every_run = (line for scale in SCALES if plans for line in lines_of_plan(plan_named(scale)))
     if given.what == "keep":
+        lines = every_run if plans else lines_of_results(plan_named(given.scale, given.results))
         print(f"{keep(lines, path):,} lines kept in {path.name}, of {cpu_kind()}")
         return
-    numbers = given.scale == "plans" or made_on(path) == cpu_kind()
-    found = differences(lines, path, numbers=numbers)
+    found, numbers = (differences(every_run, path), True) if plans else compared(given.scale, given.results)
     for line in found[:SHOWN]:
         print(line)
     what = "exactly" if numbers else f"but not their numbers, which {made_on(path)} made and this is {cpu_kind()}"

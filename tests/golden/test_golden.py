@@ -19,6 +19,7 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", golden.SCALES)
 def test_runs_have_the_names_settings_and_jobs_that_were_kept(scale: str, tmp_path: Path) -> None:
     kept = pd.read_parquet(golden.golden_file("plans"))

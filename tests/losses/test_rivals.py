@@ -111,6 +111,7 @@ def released_weights(scores: list[float], place: int, positive: tuple[float, flo
     return found
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**20), spread=st.floats(0.03, 0.2))
 def test_weights_equal_the_formula(seed, spread):
     similarity, _ = batch(8, seed)
@@ -133,6 +134,7 @@ def test_distributions_are_of_pairs_that_rank_each_other_first():
     assert found[1] == pytest.approx((np.mean(hardest), np.std(hardest)))
 
 
+@pytest.mark.slow
 def test_negatives_are_drawn_as_often_as_their_weights_say():
     similarity = 0.6 + 0.2 * batch(6, 3)[0] + 0.2 * torch.eye(6)  # several items are nearly as similar as positives
     positives = distributions_of(similarity)

@@ -84,6 +84,7 @@ def test_what_does_not_fit_is_said(change, message):
         category_map(**given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relevant", "gallery"), [(0, 3), (1, 1), (1, 5), (2, 6), (6, 6)])
 def test_the_expectation_over_random_rankings_is_the_mean_over_every_order(relevant, gallery):
     labels = [1] * relevant + [0] * (gallery - relevant)

@@ -373,6 +373,7 @@ def test_every_output_equals_the_released_code(released_of, file, out, dtype, at
     released.assert_all_compared(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parity
 @pytest.mark.parametrize(
     ("file", "block"), [*((file, None) for file in OF_FILE), *((file, block) for file, block in BLOCKS.items())]

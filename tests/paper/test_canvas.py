@@ -116,6 +116,7 @@ def test_a_lone_text_stands_right_beside_its_mark_and_points_in_one_place_are_no
     assert places[3] == pytest.approx([1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [r"$\frac{$", r"$\frac{1}{2}$", "US$ 1 and US$ 2", "_^{"])
 def test_labels_are_drawn_as_they_are_and_not_as_formulas(label, tmp_path):
     def titled(**literal):

@@ -235,6 +235,7 @@ def test_fixed_margins_alone_are_no_figure(made):
 SUBSPACE = [row("sam", role="pascal"), row("sam")]
 
 
+@pytest.mark.slow
 def test_maps_show_the_margins_of_the_first_seed_at_the_recorded_epochs_next_to_the_shares(drawing):
     found, margins, points = drawing("subspace", SUBSPACE, at=[0, 0.33, 1])
     maps = [panel for panel in drawn(found.draw).axes if panel.images]
@@ -258,6 +259,7 @@ def test_no_recorded_epoch_is_nearer_to_a_share(share):
     assert abs(epoch - share * recorded.max()) == min(abs(one - share * recorded.max()) for one in recorded)
 
 
+@pytest.mark.slow
 def test_every_image_and_text_is_a_point_of_its_category_in_scales_that_agree(drawing):
     found, _, points = drawing("subspace", SUBSPACE)
     panel = max(drawn(found.draw).axes, key=lambda one: sum(len(found.get_offsets()) for found in one.collections))
@@ -279,6 +281,7 @@ def test_any_number_of_categories_can_be_read(drawing, count, at):
     assert misplaced(drawn(drawing("subspace", SUBSPACE, PASCAL[:count], at=at)[0].draw)) == []
 
 
+@pytest.mark.slow
 def test_points_in_one_place_are_drawn_and_a_file_that_is_no_projection_is_named(drawing):
     def in_one_place(frame):
         return frame.assign(x=0.0, y=0.0) if "x" in frame else frame

@@ -104,6 +104,7 @@ def test_the_histogram_draws_what_was_measured(everything, measured, tmp_path):
         make(everything.plan.figures[HISTOGRAM], everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", [HISTOGRAM, BEST])
 def test_phis_that_the_scale_leaves_out_are_not_drawn_and_named(everything, make_up, make_scale, exhibit):
     source = "SPICE’s tuples of scenes: the generator of the scenes, not parsed."

@@ -33,6 +33,7 @@ LISTED = subprocess.run(
 KEPT = [Path(line).parent.name for line in LISTED.stdout.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", KEPT)
 def test_results_that_the_repository_keeps_are_those_of_their_manifest(scale: str, root, monkeypatch) -> None:
     monkeypatch.chdir(root)  # where results are

@@ -38,6 +38,7 @@ def notes_of(table, word=""):
     return "\n".join(note for note in table.notes if word in note)
 
 
+@pytest.mark.slow
 def test_mean_and_spread_are_numpys_over_seeds(table2, build, scale):
     frames = []
     build("five_sentences/table2", scale, lambda frame: frames.append(frame) or frame)
@@ -241,6 +242,7 @@ def test_published_rows_stand_in_place_of_rows_that_the_scale_does_not_make(buil
     assert note.startswith("3 of 176 rows") and "CVSE: 30, SGR: 32" in note
 
 
+@pytest.mark.slow
 def test_published_rows_stand_in_place_of_rows_whose_data_are_not_here_and_the_notes_say_what_brings_them(
     build, make_scale, studies
 ):

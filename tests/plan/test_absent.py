@@ -110,12 +110,14 @@ REGIONS, GLOBAL = "bottom_up-grid", "grid_descriptors-global"
 EVERY = {("flickr30k", REGIONS), ("flickr30k", GLOBAL), ("coco", REGIONS), ("coco", GLOBAL)}
 
 
+@pytest.mark.slow
 def test_where_all_is_here_the_plan_is_the_same(plan_without) -> None:
     plan, named = plan_without(), plan_without(absent="name")
     assert datasets_of(plan) == EVERY and not plan.scale.absent_data
     assert plan.all_runs == named.all_runs and plan.subspaces.all_runs == named.subspaces.all_runs
 
 
+@pytest.mark.slow
 def test_a_folder_of_regions_takes_the_rows_that_read_it(plan_without) -> None:
     plan = plan_without("data/coco_precomp")
     assert datasets_of(plan) == EVERY - {("coco", REGIONS)}
@@ -128,6 +130,7 @@ def test_a_folder_of_regions_takes_the_rows_that_read_it(plan_without) -> None:
     assert not plan.missing_downloads("papers") and not plan.missing_downloads("papers-complete")
 
 
+@pytest.mark.slow
 def test_photographs_take_the_rows_whose_features_are_made_of_them_and_pictures_from_pages(plan_without) -> None:
     assert plan_without().features.pictured_datasets
     plan = plan_without("data/f30k/photographs.zip")
@@ -149,6 +152,7 @@ def test_captions_take_the_whole_dataset_its_roles_its_judge_and_its_settings(pl
     )
 
 
+@pytest.mark.slow
 def test_a_missing_consent_takes_the_rows_and_is_asked_for_in_the_same_words_every_day(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -164,6 +168,7 @@ def test_a_missing_consent_takes_the_rows_and_is_asked_for_in_the_same_words_eve
     assert said[0] == said[1] and any("--consent flickr30k" in sentence for sentence in said[0])
 
 
+@pytest.mark.slow
 def test_documents_take_their_role_alone(plan_without) -> None:
     plan = plan_without("data/nus_wide")
     assert {run.documents for run in plan.subspaces.all_runs.values()} == {"pascal"}
@@ -177,6 +182,7 @@ def test_documents_take_their_role_alone(plan_without) -> None:
         assert plan.scale.absent_data[0].roles == ["pascal"]
 
 
+@pytest.mark.slow
 def test_a_judge_and_labels_are_left_out_by_themselves(plan_without) -> None:
     plan = plan_without("data/cxc")
     assert left_out(plan).keys() == {("judge", "cxc")} and plan.scale.judges == [] and datasets_of(plan) == EVERY
@@ -225,6 +231,7 @@ def test_by_default_every_file_is_named_and_no_row_is_left_out(plan_without) -> 
     assert datasets_of(plan) == EVERY
 
 
+@pytest.mark.slow
 def test_a_job_that_plans_the_scale_again_finds_the_same(plan_without) -> None:
     # As judge_claims and write_manifest do, perhaps after a file came.
     plan = plan_without("data/coco_precomp", "data/nus_wide")
@@ -233,6 +240,7 @@ def test_a_job_that_plans_the_scale_again_finds_the_same(plan_without) -> None:
     assert again.scale == plan.scale and again.all_runs == plan.all_runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("studies", "roles", "names"),
     [

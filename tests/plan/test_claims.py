@@ -109,6 +109,7 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
 # --- which runs test a claim ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(papers_scale):
     runs, compared = papers_scale.all_runs, 0
     for of_claim in papers_scale.report.cells_of_claims(COMPLETE).values():

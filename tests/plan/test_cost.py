@@ -58,6 +58,7 @@ def test_the_time_of_an_extraction_grows_with_its_photographs(dataset, gpu, feat
     assert minutes_to_extract(plan, dataset, extracted) == minutes
 
 
+@pytest.mark.slow
 def test_drawn_features_need_no_gpu() -> None:
     for extractor, needed in (("grid_descriptors", False), ("vgg19", True)):
         plan = plan_with(extractor=extractor)
@@ -77,6 +78,7 @@ def paper() -> Plan:
     return planned(read_yaml(CONFIG / "paper.yaml"), CONFIG / "paper.yaml")
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_papers_are_those_of_their_data_batches_and_epochs(paper) -> None:
     # 29,000 and 113,287 images with five captions, batches of 128 and each release's epochs.
     def steps(model: str, dataset: str, fraction: float = 1.0) -> set[int | None]:
@@ -153,6 +155,7 @@ def test_runs_on_data_of_unknown_size_have_no_steps() -> None:
     assert (cost.steps, cost.unsized, cost.hours) == (0, len(plan.runs), "unknown")
 
 
+@pytest.mark.slow
 def test_the_trial_of_the_documentation_trains_one_epoch_of_each_model_of_flickr30k() -> None:
     page = (CONFIG.parent / "docs/paper_scale.md").read_text(encoding="utf-8")
     trial = yaml.safe_load(page.split("```yaml\n# trial.yaml")[1].split("```")[0].partition("\n")[2])

@@ -72,6 +72,7 @@ def test_released_regions_are_read_or_our_own_in_their_place(planned, setting, t
         assert ("flickr30k", OWN) not in plan.features.extracted
 
 
+@pytest.mark.slow
 def test_a_folder_that_arrives_later_takes_no_run_on_our_own_regions_away(planned):
     """Runs on either have folders of their own."""
     before = set(planned(released_regions="here").runs)
@@ -81,6 +82,7 @@ def test_a_folder_that_arrives_later_takes_no_run_on_our_own_regions_away(planne
     assert after == set(planned(released_regions="fetch", own_grid_features=None).runs)
 
 
+@pytest.mark.slow
 def test_each_dataset_has_the_regions_that_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("data/coco_precomp").mkdir(parents=True)
@@ -122,6 +124,7 @@ def test_settings_that_do_not_fit_are_refused(planned, changes, said):
         planned(**changes)
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_our_own_regions_are_made_in_parts_of_the_photographs(planned, tmp_path):
     plan = planned(released_regions="never")

@@ -73,6 +73,7 @@ def test_weights_of_a_network_whose_features_are_replaced_are_not_inherited(plan
         plan_for(**base, features={"extractor": "resnet152"}, weights={"vgg19": "b.pt"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
 def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_for, study):
     # One has contrasts by a phi that the broad scale does not evaluate by.
@@ -82,6 +83,7 @@ def test_every_study_can_be_the_only_one_of_a_scale_that_extends_another(plan_fo
     assert plan.settings("s-complete")["studies"] == [study]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
@@ -137,6 +139,7 @@ def test_a_mistake_in_a_finding_is_named(plan_for, changed, said):
         plan_for(finding=FINDING | changed)
 
 
+@pytest.mark.slow
 def test_what_a_judge_says_of_a_scale_is_not_in_the_folder_of_another(plan_for):
     judged = {name: plan_for("five_sentences", scale=name).report.numbers_of_claims(name)["judged"] for name in "st"}
     assert judged["s"] and not set(judged["s"]) & set(judged["t"])

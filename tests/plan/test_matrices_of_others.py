@@ -55,6 +55,7 @@ def test_a_matrix_is_a_run_that_nothing_trains_and_the_rules_of_runs_evaluate(pl
     assert shown["five_sentences/table3"] == ["theirs (matrix of others)"]
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_without_any_row_of_its_own_a_scale_evaluates_matrices_alone(tmp_path, monkeypatch):
     """Nothing is trained, and no features are read: the reproduction of a person without a GPU."""

@@ -82,6 +82,7 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
         assert path.is_file() or any(path.is_relative_to(Path(folder).resolve()) for folder in brought), path
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_files_that_only_a_person_may_fetch_and_has_not_end_the_planning_with_all_their_names(tmp_path, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
@@ -96,6 +97,7 @@ def test_files_that_only_a_person_may_fetch_and_has_not_end_the_planning_with_al
 
 
 @pytest.mark.workflow
+@pytest.mark.usefixtures("unrar")
 def test_the_papers_scale_is_planned_from_an_empty_folder_and_asks_for_a_consent_alone(jobs_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
@@ -141,6 +143,7 @@ def test_a_rar_that_nothing_here_unpacks_is_said_before_it_is_fetched(tmp_path, 
     assert "bsdtar, unar, 7z" in said and "install one" in said
 
 
+@pytest.mark.slow
 def test_a_folder_or_file_that_a_person_put_in_place_is_made_by_no_rule(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
@@ -178,6 +181,7 @@ def test_the_page_of_flickr30k_needs_no_photographs_until_all_rows_are_asked_for
     assert both in plan.files_no_rule_makes("flickr30k")  # where it is here, the other is not fetched
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
     plan, jobs = plans("broad"), jobs_of(BROAD)
@@ -198,6 +202,7 @@ def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_the_scales_of_the_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
@@ -230,6 +235,7 @@ def test_the_truth_is_a_phi_of_drawn_scenes_and_of_nothing_else(plans):
         taken.phi.truth_of("flickr8k", ["truth"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "asked"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_where_a_table_shows_pmrp(plans, metric, asked):
     changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
@@ -242,6 +248,7 @@ def test_labels_of_images_are_read_where_a_table_shows_pmrp(plans, metric, asked
     assert bool(plan.datasets.labels_of("scenes")) == asked
 
 
+@pytest.mark.slow
 def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monkeypatch, studies, make_scale):
     """Not a mirror: two machines would write different features under one name."""
     catalogue, some = read(Catalogue, CONFIG / "datasets.yaml"), {"knn_margin": studies["knn_margin"]}

@@ -65,6 +65,7 @@ def sizes_of(corpus: Corpus) -> dict[str, int]:
     return {split: corpus.split(split).n_images for split in corpus.splits}
 
 
+@pytest.mark.slow
 def test_a_mirror_lists_its_files_and_has_no_others_than_the_catalogue(folder: Path) -> None:
     mirror = folder / "mirror"
     listed = dict(reversed(line.split("  ")) for line in (mirror / "SHA256SUMS").read_text().splitlines())
@@ -153,6 +154,7 @@ def test_vocabularies_are_those_of_the_releases(folder: Path, flickr30k: Corpus)
     assert read.count(unknown) < len(read) / 20  # words with apostrophes and hyphens are cut in two ways
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream, "WEIGHTS", {})
     write_upstream(tmp_path, SIZES)

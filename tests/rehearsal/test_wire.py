@@ -21,13 +21,15 @@ from fivesentences.config.reading import read
 from fivesentences.corpus import download, fetch, load_flickr8k
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.unpacking import programs_for_rar, unpack
+from fivesentences.corpus.unpacking import PROGRAMS, unpack
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features.detectors.bottom_up import BottomUpAttention
 from fivesentences.features.detectors.weights import read_state
 from rehearsal import upstream
 from rehearsal.test_upstream import SIZES
 from rehearsal.wire import CUT, GONE, MOVED, Hosts, offer, running, write_config
+
+pytestmark = pytest.mark.slow
 
 REAL = read(Catalogue, project_folder() / "datasets.yaml")
 
@@ -71,7 +73,7 @@ def test_the_catalogue_of_the_rehearsal_has_the_entries_of_the_real_one_and_no_o
     assert [path.name for path in (wire.folder / "data").iterdir()] == ["consents.yaml"]
 
 
-@pytest.mark.skipif(not programs_for_rar(), reason="needs bsdtar, unar or 7z")
+@pytest.mark.program(*PROGRAMS)
 def test_every_file_arrives_over_all_faults_and_every_folder_is_unpacked(wire: Rehearsed, tmp_path: Path) -> None:
     data, mirror = tmp_path / "data", wire.folder / "upstream/mirror"
     data.mkdir()

@@ -131,6 +131,7 @@ for text in json.loads(sys.stdin.readline())["captions"]:
     return since
 
 
+@pytest.mark.slow
 def test_what_spice_parsed_is_kept_for_the_next_call_also_after_a_kill(asked, tmp_path) -> None:
     made, references = ["p t", "s"], [["p q", "p r"], ["u", "s"]]
     (tmp_path / "kill").touch()

@@ -115,6 +115,7 @@ def assert_every_way_gives_one_matrix(name, captions, image_of_caption, rows, se
     np.testing.assert_array_equal(np.isnan(without), own & (np.bincount(image_of_caption)[column] == 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WHOLE)
 @settings(max_examples=8)
 @given(data=st.data(), rows=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
@@ -137,6 +138,7 @@ def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_ha
         np.testing.assert_allclose(without, [wanted], atol=1e-12, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("captions", "image_of_caption"),

@@ -108,6 +108,7 @@ def test_hostile_captions_score_as_the_originals(hostile_corpus, names, tokenisa
     assert_matrices_equal_the_originals(names, *hostile_corpus, tokenisation)
 
 
+@pytest.mark.slow
 @every_original
 def test_lengths_around_whole_machine_words_score_as_the_originals(names):
     rng = np.random.default_rng(0)

@@ -97,6 +97,7 @@ top_k.write_top_k("cider", *json.loads(sys.argv[1]), sys.argv[2], k=9)
 """
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_work_continues_where_it_stopped(tmp_path, monkeypatch):
     captions, image_of_caption = random_captions(100, seed=5)
     with Program(KILLED, json.dumps([captions, image_of_caption.tolist()]), tmp_path / "best") as killed:

@@ -10,6 +10,8 @@ import pytest
 from fivesentences.training import code
 from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 

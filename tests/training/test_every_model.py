@@ -20,6 +20,7 @@ from fivesentences.training.data import RunData
 pytestmark = pytest.mark.parametrize("name", MODELS)
 
 
+@pytest.mark.slow
 def test_it_learns(name, inputs_of, model_spec_of, tmp_path):
     spec = model_spec_of(name, epochs=20, loss=LossSpec(triplet="all"))
     train_run(spec, *inputs_of(name), tmp_path)
@@ -42,12 +43,14 @@ def test_its_files_score_what_the_run_scored(name, inputs_of, model_spec_of, tmp
     np.testing.assert_allclose(scores.numpy(), np.load(tmp_path / "similarity_test.npy"), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_killed_between_two_batches_it_ends_with_the_bits_of_one_left_alone(
     name, inputs_of, model_spec_of, assert_a_kill_changes_no_bit
 ):
     assert_a_kill_changes_no_bit(model_spec_of(name, epochs=2), inputs_of(name), batches=7)
 
 
+@pytest.mark.slow
 def test_features_that_are_read_batch_by_batch_give_the_bits_of_those_in_memory(
     name, inputs_of, model_spec_of, tmp_path, outputs_of, monkeypatch
 ):
@@ -59,6 +62,7 @@ def test_features_that_are_read_batch_by_batch_give_the_bits_of_those_in_memory(
     assert outputs_of(tmp_path / "read") == outputs_of(tmp_path / "held")
 
 
+@pytest.mark.slow
 def test_features_of_the_other_layout_end_in_one_sentence(name, inputs, grid_inputs, spec_of, tmp_path):
     model = model_spec(name)
     wrong = grid_inputs if model.layout == "global" else inputs

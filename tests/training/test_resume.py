@@ -26,6 +26,7 @@ def undisturbed(inputs, spec_of, tmp_path, outputs_of):
     return outputs_of(tmp_path / "undisturbed")
 
 
+@pytest.mark.slow
 # 5 batches per epoch, 4 epochs; between two batches, or while a dev score is computed
 @pytest.mark.parametrize(
     ("batches", "what", "calls"), [*((n, "_train_batch", n) for n in (0, 5, 7)), (15, "_end_epoch", 2)]
@@ -140,6 +141,7 @@ def test_a_signal_saves_the_state_of_that_batch(
     assert len(batches) == 20  # nothing was trained twice
 
 
+@pytest.mark.slow
 def test_a_signal_among_the_outputs_of_a_run_keeps_it_and_starts_no_other(
     inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch
 ):

@@ -78,6 +78,7 @@ def test_a_run_learns_and_records_what_it_did(inputs_in, spec_of, tmp_path, outp
     assert rsum(test) > 1.3 * chance
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_bytes_and_leave_torch_as_it_was(inputs, spec_of, tmp_path, outputs_of):
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -142,6 +143,7 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(finished
     assert str(tmp_path) in str(error.value) and said in str(error.value)
 
 
+@pytest.mark.slow
 def test_dev_is_scored_every_so_many_epochs_on_some_images_and_the_best_of_those_is_kept(inputs, spec_of, tmp_path):
     train_run(spec_of(epochs=7, score_every=3, selection_images=4), *inputs, tmp_path / "some")
     train_run(spec_of(epochs=7, selection_images=4), *inputs, tmp_path / "all")
@@ -190,6 +192,7 @@ def three(inputs, spec_of, tmp_path):
     return [Run(spec, tmp_path / "job" / str(number), *inputs) for number, spec in enumerate(specs)]
 
 
+@pytest.mark.slow
 def test_a_killed_job_keeps_its_finished_runs_and_each_has_the_bits_that_it_has_alone(
     inputs, three, tmp_path, trained, capsys
 ):
@@ -211,6 +214,7 @@ def test_a_killed_job_keeps_its_finished_runs_and_each_has_the_bits_that_it_has_
     assert (tmp_path / "all.json").read_bytes() == (tmp_path / "again.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_changed_setting_or_input_trains_a_run_again(inputs_in, three, spec_of, tmp_path, trained):
     inputs = inputs_in(tmp_path / "inputs")
     two = [replace(run, corpus=inputs.corpus, features=inputs.features) for run in three[:2]]
@@ -223,6 +227,7 @@ def test_a_changed_setting_or_input_trains_a_run_again(inputs_in, three, spec_of
     assert len(trained) == 5
 
 
+@pytest.mark.slow
 def test_words_of_the_code_leave_all_runs_finished_and_a_sign_leaves_none(three, trained, tmp_path, monkeypatch):
     package = Path(shutil.copytree(code.PACKAGE, tmp_path / "fivesentences"))
     monkeypatch.setattr(code, "PACKAGE", package)

@@ -20,6 +20,8 @@ from fivesentences.training.jobs import Task
 from fivesentences.training.side_by_side import side_by_side
 from kill import Program, killed
 
+pytestmark = pytest.mark.slow
+
 CODE = """
 import pickle, sys
 from pathlib import Path
@@ -78,7 +80,6 @@ def test_each_has_the_threads_of_its_runs_for_products_of_numpy(tmp_path, monkey
     assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
-@pytest.mark.slow
 def test_signals_save_every_state_and_the_next_start_goes_on(runs_in, tmp_path, outputs_of, capsys):
     settings = {"count": 2, "epochs": 100, "score_every": 50}
     runs, given = runs_in("run", **settings), tmp_path / "runs.pickle"
@@ -104,7 +105,6 @@ def test_signals_save_every_state_and_the_next_start_goes_on(runs_in, tmp_path, 
         assert outputs_of(one.folder) == outputs_of(other.folder)
 
 
-@pytest.mark.slow
 def test_a_kill_of_the_job_ends_its_processes(runs_in, tmp_path):
     runs, given = runs_in("run", count=2, epochs=10_000), tmp_path / "runs.pickle"
     given.write_bytes(pickle.dumps(runs))

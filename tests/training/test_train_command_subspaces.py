@@ -18,6 +18,8 @@ from fivesentences.corpus.divisions import divide, write_division
 from fivesentences.corpus.loading_documents import load_documents
 from fivesentences.plan.places import Places
 
+pytestmark = pytest.mark.slow
+
 METHODS = {
     "random": {"method": "random"},
     "cfa": {"method": "cfa", "dimensions": 3},

@@ -13,6 +13,8 @@ from PIL import Image
 
 from workflow.conftest import PROJECT, jobs, snakemake
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -31,7 +33,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.workflow
-@pytest.mark.slow
 def test_edited_and_removed_photographs_are_read_again_and_touched_or_recopied_ones_are_not(folder: Path) -> None:
     snakemake(folder, "mine.yaml", "features", "--cores", 2)
     images, saved = folder / "images", folder / "saved"

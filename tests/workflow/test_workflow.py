@@ -23,7 +23,7 @@ from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
 DEMO = PROJECT / "config" / "demo.yaml"
 RUN = "triplet=hardest,margin=0.2/fraction=1/seed=0"
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 
 
 def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stages(tmp_path: Path) -> None:
@@ -45,6 +45,7 @@ def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> N
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_files_of_wikipedia_that_a_person_or_a_mirror_has_go_before_its_archive(tmp_path: Path) -> None:
     wikipedia = PROJECT / "config" / "wikipedia.yaml"
     planned = jobs(snakemake(tmp_path, wikipedia, "-n", FIVESENTENCES_MIRROR=""))
@@ -56,6 +57,7 @@ def test_files_of_wikipedia_that_a_person_or_a_mirror_has_go_before_its_archive(
     assert planned["keep_documents"] == 1 and "download" not in planned
 
 
+@pytest.mark.slow
 def test_a_run_ends_before_any_job_where_a_person_must_agree_first_and_a_dry_run_lists_the_jobs(tmp_path: Path) -> None:
     paper = PROJECT / "config" / "paper.yaml"
     line = "flickr30k: {terms: 'https://forms.illinois.edu/sec/229675', date: "
@@ -65,6 +67,7 @@ def test_a_run_ends_before_any_job_where_a_person_must_agree_first_and_a_dry_run
     assert line in ended and not list(tmp_path.glob("data/*/*"))
 
 
+@pytest.mark.slow
 def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp_path: Path) -> None:
     nus_wide = {"loader": "nus_wide", "folder": "mine/nus_wide", "divisions": {"printed": {"validation": 9, "test": 9}}}
     content = {
@@ -95,6 +98,7 @@ def test_rows_whose_data_are_not_here_end_the_planning_or_leave_their_tables(tmp
     assert jobs(snakemake(tmp_path, "mine.yaml", "-n")) == {}
 
 
+@pytest.mark.slow
 def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: Path) -> None:
     results, paper = micro / "results", micro / "results/paper/micro"
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
@@ -110,6 +114,7 @@ def test_a_scale_is_made_from_scenes_to_pages_and_then_has_nothing_to_do(micro: 
     assert "Nothing to be done" in said(micro, "snakemake", "--cores", 2, "--configfile", MICRO)
 
 
+@pytest.mark.slow
 def test_a_phi_of_vectors_is_made_of_captions_that_a_rule_encodes_once(micro: Path, tmp_path: Path) -> None:
     shutil.copytree(micro / "results" / "corpus", tmp_path / "results" / "corpus")
     name = "embedding:wordllama-max"
@@ -121,6 +126,7 @@ def test_a_phi_of_vectors_is_made_of_captions_that_a_rule_encodes_once(micro: Pa
     np.testing.assert_allclose(matrix, cells, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_same_record(
     micro: Path, tmp_path: Path
 ) -> None:
@@ -132,6 +138,7 @@ def test_a_job_that_is_repeated_trains_nothing_that_is_finished_and_writes_the_s
     assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_a_scale_for_gpus_ends_before_any_job_where_there_is_none_unless_its_runs_are_trained(
     micro: Path, tmp_path: Path
@@ -147,6 +154,7 @@ def test_a_scale_for_gpus_ends_before_any_job_where_there_is_none_unless_its_run
     said(folder, "snakemake", "runs", "-R", "train", "--cores", 1, "--configfile", MICRO, *gpu)
 
 
+@pytest.mark.slow
 def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name(micro: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     said(tmp_path, "cp", "-a", micro, folder)
@@ -158,6 +166,7 @@ def test_a_copy_with_times_has_nothing_to_do_and_a_figure_is_drawn_again_by_name
     assert figure.stat().st_mtime_ns > written and figure.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_last_line_of_a_run_names_the_page_that_it_made(micro: Path) -> None:
     page = "results/paper/micro/index.html"
     ends = [
@@ -167,6 +176,7 @@ def test_the_last_line_of_a_run_names_the_page_that_it_made(micro: Path) -> None
     assert page in ends[0] and page not in ends[1]
 
 
+@pytest.mark.slow
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()
@@ -187,6 +197,7 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
 
 
+@pytest.mark.slow
 def test_regions_of_a_detector_are_made_in_parts(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)

@@ -119,6 +119,7 @@ def test_mirrored_regions_of_a_mirrored_image_have_the_same_features(small):
         assert float((network.roi_heads(mirrored, boxes) - one).abs().max()) > 1e-3 * float(one.max())
 
 
+@pytest.mark.slow
 def test_boxes_that_are_too_small_count_as_candidates_in_one_flavour_only(case, small):
     """The conversion cuts first and filters then; Caffe does it the other way round."""
     raw = case(small.flavour.name, "small").file["in/photo/raw"]

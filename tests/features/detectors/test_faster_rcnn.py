@@ -44,6 +44,7 @@ def image() -> Image.Image:
     return Image.fromarray(random.integers(0, 256, (12, 16, 3), dtype=np.uint8)).resize((320, 230), Image.BICUBIC)
 
 
+@pytest.mark.slow
 def test_regions_are_among_torchvisions_own_detections(detector: Detector, image, weights):
     proposed = []
     with detector.model.rpn.register_forward_hook(lambda rpn, inputs, found: proposed.append(found)):
@@ -98,6 +99,7 @@ def test_regions_are_ordered_and_inside_the_image(detector, image):
     assert ours.attributes is None
 
 
+@pytest.mark.slow
 def test_downloaded_weights_are_checked_and_kept(weights, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "cache"))
     served = tmp_path / f"served-{sha256_of(weights)[:8]}.pth"

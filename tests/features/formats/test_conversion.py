@@ -206,6 +206,7 @@ def test_a_conversion_that_fails_leaves_what_was_there(calls, full, tmp_path):
     assert_equal(read(tmp_path / "b.npy"), records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["b.npy", "b.tsv"])
 def test_a_conversion_that_is_killed_leaves_no_result_and_the_next_one_cleans_up(out, tmp_path):
     records = drawn(1500, BOXED, regions=(5, 9), dim=64)

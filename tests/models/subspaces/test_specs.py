@@ -85,6 +85,7 @@ def test_settings_without_an_effect_are_refused() -> None:
         TripletNetwork(method="triplets", margins=[0.2, 0.3])
 
 
+@pytest.mark.slow
 def test_settings_need_no_libraries() -> None:
     code = (
         "import sys, fivesentences.models.subspaces.specs, fivesentences.models.subspaces.closed_forms;"

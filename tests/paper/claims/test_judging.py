@@ -113,6 +113,7 @@ def test_a_claim_that_nothing_tests_says_so(plan, name):
     assert judged_of(plan, numbers_of(plan, lambda run: 0.0), name)[name]["verdict"] == "nobody has run it"
 
 
+@pytest.mark.slow
 def test_people_are_asked_over_the_pairs_that_print_means(plan):
     draw = np.random.default_rng(0)
     own = np.arange(900) % 3 == 0
@@ -152,6 +153,7 @@ def test_pairs_that_labels_take_along_are_a_power_of_ten(plan, power, verdict):
     assert effects_of(imprecise)[0]["value"] == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
 
 
+@pytest.mark.slow
 def test_a_share_in_print_is_compared_as_closely_as_print_rounds_it(plan):
     # 15,000 own captions of 3,000 images, 15% of them below the bar; without themselves as references 60% are.
     own = pd.DataFrame({"image_id": np.arange(15_000) // 5, "own": True, "human": 4.0})
@@ -185,6 +187,7 @@ def test_right_pairs_among_the_first_are_counted(plan, among, verdict):
     assert found["cells"][0]["label"] == "of 10,000 right pairs, among the first 1,500,000"
 
 
+@pytest.mark.slow
 def test_documents_of_category_retrieval_are_compared_by_mean_average_precision():
     plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
     precisions = {}

@@ -105,6 +105,7 @@ def test_the_chance_of_a_cell_is_the_one_sided_p_value(expect, level, bar, side)
     assert chance_of(effect(None, None), expect, 3.0, level) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_of_repeated_experiments_few_find_what_is_not_there_or_miss_what_is(seeds):
     draw, shape = np.random.default_rng(seeds), (seeds, 200)

@@ -36,6 +36,7 @@ def theirs():
     patch.undo()
 
 
+@pytest.mark.slow
 @pytest.mark.parity
 def test_tokens_equal_pycocoevalcaps(theirs, parity_folder):
     captions = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())["captions"] + ODD
