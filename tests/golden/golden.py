@@ -3,6 +3,9 @@
     uv run python tests/golden/golden.py compare demo     # results/ against tests/golden/demo.parquet
     uv run python tests/golden/golden.py keep demo        # after a change that is meant; the commit says why
 
+Other numbers than before need another version of the code that made them (``fivesentences.versions``): ``keep``
+refuses them while every version is the one that a golden file was kept at.
+
 A golden file is a table of ``file``, ``key`` and ``value``, all text: a line of the CSV of a table, figure or claim; a
 number of the evaluation, written so that it reads back as the same float; the SHA-256 of a run's epochs, and of its
 values per image or query. ``plans.parquet`` has the settings and the job of every run of every scale, which pytest
@@ -34,6 +37,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.machine import cpu_kind
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.versions import VERSIONS
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parents[1] / "config"
@@ -46,6 +50,8 @@ RETRIEVED = {"gallery/gallery.csv", "five_sentences/figure1.csv", "knn_margin/hu
 CLAIMS, VERDICTS = "claims/claims.csv", {6, 10}
 DIGEST = re.compile(r"[0-9a-f]{64}")
 NUMBER = re.compile(r"[-+−]?\b\d+(?:\.\d+)?(?:e[-+]?\d+)?\b|\bnan\b|\binf\b")
+# What code computes, of which tables, figures and claims are drawn.
+COMPUTED = ("numbers", "epochs", "values per image", "category retrieval")
 COLUMNS = ["file", "key", "value"]
 Line = tuple[str, str, str]  # file, key, value
 
@@ -119,8 +125,9 @@ def keep(lines: Iterable[Line], path: Path) -> int:
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a golden file that names this kind of processor."""
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata({"processor": cpu_kind()})
+    """Write a golden file that names this kind of processor and the versions of the code."""
+    about = {"processor": cpu_kind(), "versions": json.dumps(VERSIONS)}
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(about)
     # Neighbouring keys share their beginnings: so written, a file has half the bytes.
     encoding = {"key": "DELTA_BYTE_ARRAY", "value": "PLAIN"}
     options: dict[str, Any] = {"use_dictionary": ["file"], "column_encoding": encoding}
@@ -178,6 +185,14 @@ def made_on(path: Path) -> str:
     return (pq.read_schema(path).metadata or {}).get(b"processor", b"").decode()
 
 
+def without_another_version(lines: Iterable[Line], path: Path) -> list[str]:
+    """Return how computed numbers differ from a golden file of the same processor that was kept at these versions."""
+    about = pq.read_schema(path).metadata or {} if path.is_file() else {}
+    if about.get(b"processor", b"").decode() != cpu_kind() or json.loads(about.get(b"versions", b"{}")) != VERSIONS:
+        return []
+    return [line for line in differences(lines, path) if line.startswith(COMPUTED) and "missing" not in line]
+
+
 def compared(scale: str, results: Path) -> tuple[list[str], bool]:
     """Return how a finished scale differs from what was kept, and whether numbers were compared."""
     path = golden_file(scale)
@@ -196,7 +211,12 @@ def main() -> None:
     plans = given.scale == "plans"
     every_run = (line for scale in SCALES if plans for line in lines_of_plan(plan_named(scale)))
     if given.what == "keep":
-        lines = every_run if plans else lines_of_results(plan_named(given.scale, given.results))
+        lines = every_run if plans else list(lines_of_results(plan_named(given.scale, given.results)))
+        if not plans and (found := without_another_version(lines, path)):
+            print(*found[:SHOWN], sep="\n")
+            sys.exit(
+                "other numbers than those kept: raise the version of what computed them in fivesentences/versions.py"
+            )
         print(f"{keep(lines, path):,} lines kept in {path.name}, of {cpu_kind()}")
         return
     found, numbers = (differences(every_run, path), True) if plans else compared(given.scale, given.results)

@@ -74,3 +74,13 @@ def test_verdicts_of_another_processor_are_not_compared_but_what_is_claimed_is(t
 def test_files_without_results_are_not_kept(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         golden.keep([], tmp_path / "none.parquet")
+
+
+def test_other_numbers_of_the_same_versions_are_not_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = [("numbers", "a|R@1", "12.6"), *LINES[1:]]
+    (found,) = golden.without_another_version(moved, kept)
+    assert "12.5 -> 12.6" in found
+    assert golden.without_another_version([*LINES, ("numbers", "b|R@1", "3.0")], kept) == []  # a new number
+    assert golden.without_another_version([*LINES[:2], ("table1.csv", "line 2", "SAM")], kept) == []  # drawn otherwise
+    monkeypatch.setitem(golden.VERSIONS, "evaluation", golden.VERSIONS["evaluation"] + 1)
+    assert golden.without_another_version(moved, kept) == []

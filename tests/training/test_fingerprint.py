@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 import fivesentences
-from fivesentences.training.code import syntax_of
+from fivesentences.training.fingerprint import SETTINGS
+from fivesentences.versions import VERSIONS, syntax_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 LAST_LOSS = "    sparing: SparingTriplet | None = None"
 DERIVED = "from fivesentences.losses.info_nce import InfoNCE\n\n\nclass Derived(InfoNCE):\n    extra: int = 0\n"
+SHARED = ("corpus", "encoders", "evaluation", "features", "metrics", "models", "retrieval", "semantics", "training")
 CLIP = "    gradient_clip: float = Field(default="
 # Of a run of each model: the settings as a rule compares them with what was recorded, and the code that is hashed.
 ASK = """
@@ -35,6 +37,25 @@ for name in MODELS:
     found[name] = [run.as_recorded(recorded.get(name, [None])[0]), code_of_run(run)]
 print(json.dumps(found))
 """
+# What every run of a scale is made from.
+ASK_SCALES = """
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from fivesentences.documents import read_yaml
+from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.training.fingerprint import code_of_method, code_of_run, fingerprint
+
+found, place = {}, SimpleNamespace(type="cpu")
+for scale in ("demo", "flickr8k_choice"):
+    path = Path(CONFIG, f"{scale}.yaml")
+    plan = plan_of(scale_of(read_yaml(path), path), path.parent)
+    for name, run in plan.all_runs.items():
+        found[name] = fingerprint(run, {}, code_of_run(run), place, subjects=["phi"] if run.loss.phis else [])
+    for name, run in plan.subspaces.all_runs.items():
+        found[name] = fingerprint(run, {}, code_of_method(run.method), place)
+print(json.dumps(found))
+"""
 
 
 def test_the_syntax_is_written_alike_by_each_version_of_python():
@@ -45,9 +66,9 @@ def test_the_syntax_is_written_alike_by_each_version_of_python():
     assert syntax_of(source) == f"Module(body=[Assign(targets=[Name(id='x',ctx=Store())],value={value})])"
 
 
-def identities(package: Path, recorded: Any) -> Any:
+def identities(package: Path, recorded: Any, ask: str = ASK) -> Any:
     done = subprocess.run(
-        [sys.executable, "-c", ASK, json.dumps(recorded)],
+        [sys.executable, "-c", ask, json.dumps(recorded)],
         # Python takes bytecode for that of a file of the same size and second: an edit within it would be missed.
         env=os.environ | {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -81,3 +102,41 @@ def test_additions_leave_every_run_as_it_was_and_changes_make_other_runs(tmp_pat
     after = identities(package, before)
     assert all(after[name][0] != before[name][0] for name in before)
     assert [name for name in before if after[name][1] != before[name][1]] == ["vsepp"]
+
+
+@pytest.mark.slow
+def test_shared_code_is_refactored_for_free_and_counts_by_its_versions(tmp_path):
+    package = Path(shutil.copytree(Path(fivesentences.__file__).parent, tmp_path / "src" / "fivesentences"))
+    ask = ASK_SCALES.replace("CONFIG", repr(str(PAGE.parents[1] / "config")))
+    before = identities(package, {}, ask)
+
+    def made_again() -> set[str]:
+        after = identities(package, {}, ask)
+        assert after.keys() == before.keys()
+        return {name for name in before if after[name] != before[name]}
+
+    for room in SHARED:
+        for file in (package / room).rglob("*.py"):
+            if file.stem in {"registry", "loop", "table", "ranking", "gallery", "run", "extract", "specs", "embedding"}:
+                file.write_text(f"{file.read_text()}\n\ndef nobody_calls_this(x):\n    return x + 1\n")
+    edit(package / "losses" / "loss.py", "\nclass Loss(", "\nUNUSED = 1\n\nclass Loss(")
+    assert made_again() == set()
+
+    triplet = package / "losses" / "triplet.py"
+    text = triplet.read_text()
+    triplet.write_text(text.replace("+ negative - scores", "- negative - scores"))
+    of_triplets = {name for name, made in before.items() if re.search('"triplet":["0-9]', made[SETTINGS])}
+    assert made_again() == of_triplets and len(of_triplets) > 100
+    triplet.write_text(text)
+
+    versions = package / "versions.py"
+    for subject, concerned in {
+        "training": before.keys(),
+        "phi": {name for name, made in before.items() if "the version of phi" in made},
+        "evaluation": set(),
+    }.items():
+        now = VERSIONS[subject]
+        edit(versions, f'"{subject}": {now},', f'"{subject}": {now + 1},')
+        assert made_again() == set(concerned), subject
+        edit(versions, f'"{subject}": {now + 1},', f'"{subject}": {now},')
+    assert made_again() == set()

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from fivesentences.versions import VERSIONS
 from workflow.conftest import PROJECT, jobs, said
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -95,22 +96,26 @@ WITHOUT_EFFECT = (
     copied,
     touched("captions.csv", "images", "images/*", "config/**/*.yaml", ahead=9 * 3600),
     touched("workflow/**/*", "src/**/*.py"),  # as `git switch` and back
-    replaced("src/fivesentences/corpus/decoding.py", '"""', '"""A typo. '),
+    replaced("src/fivesentences/corpus/decoding.py", "import contextlib", "import contextlib\nONE = 1"),
     replaced("src/fivesentences/features/extract.py", "\nfrom __future__", "\n# Words.\nfrom __future__"),
     replaced("workflow/scripts/extract_features.py", "\nfrom pathlib", "\n# Words.\nfrom pathlib"),
 )
+
+
+def raised(subject: str) -> Edit:
+    now = VERSIONS[subject]
+    return replaced("src/fivesentences/versions.py", f'"{subject}": {now},', f'"{subject}": {now + 1},')
 
 
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
         (all_of(*WITHOUT_EFFECT), set()),
-        (replaced("src/fivesentences/features/grid_descriptors.py", " - 1", " - 2"), OF_FEATURES),
-        (
-            replaced("src/fivesentences/corpus/decoding.py", "import contextlib", "import contextlib\nONE = 1"),
-            OF_CAPTIONS | OF_FEATURES,
-        ),
-        (replaced("src/fivesentences/semantics/cider.py", " - ", " + "), {"prepare_cider", "score_captions", "train"}),
+        (replaced("src/fivesentences/losses/semantic_adaptive_margin.py", "(gap + taken)", "(gap - taken)"), {"train"}),
+        (raised("features"), OF_FEATURES),
+        (raised("corpus"), OF_CAPTIONS),
+        (raised("phi"), {"prepare_cider", "score_captions", "train"}),
+        (raised("training"), {"train"}),
         (replaced("captions.csv", "Picture 0 of kind 0", "Photograph 0 of kind 0"), OF_CAPTIONS),
         (lambda folder: (folder / "more.csv").replace(folder / "captions.csv"), OF_IMAGES),
         (replaced("captions.csv", "3.png", "23.png"), OF_IMAGES),

@@ -18,6 +18,7 @@ rule keep_documents:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
+        version=VERSIONS["corpus"],
         spec=settings_of_documents,
         given=lambda wildcards: content_of(*given_documents(wildcards.documents)),
     message:
@@ -50,6 +51,7 @@ rule divide_documents:
         mem_mb=1000,
         runtime="5m",
     params:
+        version=VERSIONS["corpus"],
         spec=lambda wildcards: settings_of_documents(wildcards)["divisions"][wildcards.division],
     message:
         "Divide {wildcards.documents} as {wildcards.division} by seed {wildcards.seed}"
@@ -75,6 +77,7 @@ rule train_subspaces:
         mem_mb=lambda wildcards, attempt: 3000 * attempt,
         runtime=lambda wildcards: SCALE.categories.minutes,
     params:
+        version=VERSIONS["training"],
         runs=lambda wildcards: [run.plain for run in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
     message:
         "Fit subspaces {wildcards.job} of {wildcards.documents}"
@@ -101,6 +104,7 @@ rule evaluate_subspaces:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         runs=lambda wildcards: [run.plain for run in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
     message:
         "Evaluate subspaces {wildcards.job} of {wildcards.documents}, and collect their training histories"
@@ -125,6 +129,7 @@ rule contrast_subspaces:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         pairs=subspace_pairs_of,
     message:
         "Compare the methods of {wildcards.exhibit}, paired by seed, with intervals over seeds and queries"
@@ -151,6 +156,7 @@ rule project_subspace:
         mem_mb=2000,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         run=lambda wildcards: run_of_projection(wildcards)[0].plain,
         selection=lambda wildcards: run_of_projection(wildcards)[1],
     message:

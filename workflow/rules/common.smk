@@ -20,8 +20,8 @@ from fivesentences.plan.cluster import GPU_RULES
 from fivesentences.plan.cost import extracts_on_gpu, minutes_to_extract
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import RECORD, remove_leftovers
-from fivesentences.training.code import code_of_script, remember
-from fivesentences.training.fingerprint import LISTS, WITHOUT_EFFECT, code_of_run
+from fivesentences.training.fingerprint import code_of_run
+from fivesentences.versions import VERSIONS, code_of_drawing
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
@@ -62,7 +62,6 @@ for absent in PLAN.scale.absent_data if workflow.is_main_process else ():
     print(f"absent: {absent.sentence()}", file=sys.stderr)
 SCALE = PLAN.scale  # {scale} is its name, or that of its complete form, whose rows no `keep` leaves out
 PUBLISHED = sorted({path for exhibit in PLAN.exhibits for path in PLAN.report.published_of(exhibit)})
-remember(SOURCES := Path(".snakemake/code.json"))
 ASKED = []  # of a person, by a dry run
 MIRROR = None if PLAN.datasets.mirror is None else str(PLAN.datasets.mirror)
 
@@ -118,17 +117,6 @@ async def check_output_mtime(dag, job, output, check=DAG.check_output_mtime):
 
 
 DAG.check_output_mtime = check_output_mtime
-
-
-def code_of(rule):
-    """Return a parameter with what the code of a rule does, its script and what that imports of the package."""
-    script = rule.basedir.join(rule.script)
-
-    def digest(wildcards):
-        with workflow.sourcecache.open(script, "rb") as file:
-            return code_of_script(file.read(), LISTS | WITHOUT_EFFECT, SOURCES)
-
-    return digest
 
 
 def needs_gpu(job):

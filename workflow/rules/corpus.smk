@@ -69,6 +69,7 @@ rule draw_scenes:
         mem_mb=2000,
         runtime="10m",
     params:
+        version=VERSIONS["corpus"],
         scenes=lambda wildcards: SCALE.datasets[wildcards.dataset].model_dump(exclude={"loader"}),
     message:
         "Draw the scenes of {wildcards.dataset} and write their captions"
@@ -91,6 +92,7 @@ rule load_corpus:
         mem_mb=4000,
         runtime="10m",
     params:
+        version=VERSIONS["corpus"],
         data=settings_of_corpus,
         captions=content_of_captions,
         photographs=digest_of_names,
@@ -141,6 +143,7 @@ rule label_images:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["corpus"],
         instances=lambda wildcards: content_of(PLAN.datasets.downloaded(wildcards.dataset, "instances")[0]),
     message:
         "Label the objects in the test images of {wildcards.dataset}"

@@ -19,6 +19,7 @@ rule score_banks:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
         runtime=lambda wildcards: 15 * len(PLAN.banked_runs(job_of(wildcards))),
     params:
+        version=VERSIONS["evaluation"],
         runs=lambda wildcards: PLAN.settings_of_banks(job_of(wildcards)),
     message:
         "Score the training queries that re-scoring of {wildcards.job} on {wildcards.dataset} reads"
@@ -46,6 +47,7 @@ rule evaluate:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
         runtime=lambda wildcards: 15 * len(PLAN.evaluations[job_of(wildcards)].runs),
     params:
+        version=VERSIONS["evaluation"],
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
         phis=SCALE.phis,
         further_phis=PLAN.comparisons.further_phis,
@@ -70,6 +72,8 @@ rule collect_metrics:
     resources:
         mem_mb=1000,
         runtime="10m",
+    params:
+        version=VERSIONS["evaluation"],
     message:
         "Collect the metrics of all runs of scale {wildcards.scale} in one tidy table"
     script:
@@ -90,6 +94,7 @@ rule collect_histories:
         mem_mb=1000,
         runtime="10m",
     params:
+        version=VERSIONS["evaluation"],
         folders=lambda wildcards: {run: str(PLAN.places.run(run)) for run in PLAN.trained_at(wildcards.scale)},
     message:
         "Collect the epochs of all trainings of scale {wildcards.scale} in one table"
@@ -112,6 +117,7 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         similarities=lambda wildcards: PLAN.similarities_of(retrievals_of_figure(wildcards).runs),
         options=lambda wildcards: retrievals_of_figure(wildcards).options,
     message:
@@ -135,6 +141,7 @@ rule find_disagreements:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         similarities=lambda wildcards: PLAN.similarities_of(gallery(wildcards).runs),
         phis=lambda wildcards: matrices_of(gallery(wildcards)),
         options=lambda wildcards: gallery(wildcards).options,
@@ -161,6 +168,7 @@ rule contrast_runs:
         mem_mb=1000,
         runtime="15m",
     params:
+        version=VERSIONS["evaluation"],
         pairs=pairs_of,
         phi=lambda wildcards: PLAN.comparisons.phi_of(wildcards.exhibit),
     message:
@@ -188,6 +196,7 @@ rule ask_judge:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
+        version=VERSIONS["evaluation"],
         phis=PLAN.phi.judged,
         judgements=content_of_judgements,
     message:
@@ -212,6 +221,7 @@ rule find_positives:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
+        version=VERSIONS["evaluation"],
         judgements=content_of_judgements,
     message:
         "Count the positives of {wildcards.judge} among the first ranks of {wildcards.dataset} by each phi"
@@ -234,6 +244,8 @@ rule measure_phi:
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
+    params:
+        version=VERSIONS["evaluation"],
     message:
         "Compare each phi of own captions with that of captions of other images of {wildcards.dataset}"
     script:
@@ -256,6 +268,7 @@ rule measure_margins:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
+        version=VERSIONS["evaluation"],
         sets=lambda wildcards: PLAN.phi.captions_with_margins(wildcards.dataset),
         runs=lambda wildcards: PLAN.comparisons.settings_of_margins(wildcards.scale, wildcards.dataset),
         batch_size=SCALE.training.batch_size,

@@ -40,6 +40,7 @@ rule check_regions:
         runtime=lambda wildcards, attempt: 30 * attempt,
         gpu=int(SCALE.training.gpu),
     params:
+        version=VERSIONS["features"],
         sample=lambda wildcards: content_of(SCALE.released_sample.photographs, SCALE.released_sample.regions),
         weights=content_of_weights,
         spec=settings_of_features,
@@ -74,6 +75,7 @@ rule extract_features:
         runtime=time_to_extract,
         gpu=int(SCALE.training.gpu),
     params:
+        version=VERSIONS["features"],
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
@@ -111,6 +113,7 @@ use rule extract_features as extract_part with:
         extracted=one_of(PLAN.features.extracted_here(parts=True)),
         part_of_images="[0-9]+",
     params:
+        version=VERSIONS["features"],
         photographs=digest_of_photographs,
         weights=content_of_weights,
         spec=settings_of_features,
@@ -141,6 +144,8 @@ rule join_features:
     resources:
         mem_mb=2000,
         runtime="2h",
+    params:
+        version=VERSIONS["features"],
     message:
         "Join the parts of {wildcards.extracted} features of {wildcards.dataset}"
     script:
@@ -164,6 +169,7 @@ rule reduce_features:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
+        version=VERSIONS["features"],
         sizes=lambda wildcards: PLAN.features.reduced_features[wildcards.reduced].model_dump(
             include={"regions", "dimensions"}
         ),
@@ -192,6 +198,7 @@ rule describe_precomp:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["features"],
         folder=lambda wildcards: content_of_arrays(PLAN.features.folder_of_features(wildcards.dataset)),
         data=lambda wildcards: PLAN.features.folder_of_features(wildcards.dataset).model_dump(
             include={"prefix", "testall"}

@@ -21,6 +21,7 @@ rule make_table:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         scale=settings_of_scale,
         given=lambda wildcards: content_of(PLAN.study_file(wildcards.table), *PLAN.report.published_of(wildcards.table)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.table),
@@ -52,6 +53,7 @@ rule plot_figure:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         scale=settings_of_scale,
         pictured=dataset_of_photographs,
         photographs=lambda wildcards: digest_of(dataset_of_photographs(wildcards)),
@@ -82,6 +84,7 @@ rule gather_latex:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         given=lambda wildcards: content_of(*PLAN.study_files),
         scale=settings_of_scale,
     message:
@@ -114,6 +117,7 @@ rule judge_claims:
         mem_mb=2000,
         runtime="30m",
     params:
+        code=code_of_drawing(),
         given=lambda wildcards: content_of(*PLAN.claims_files, *PLAN.study_files_of_claims),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),

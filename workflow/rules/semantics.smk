@@ -36,6 +36,7 @@ rule parse_captions:
         mem_mb=4000,
         runtime="12h",
     params:
+        version=VERSIONS["phi"],
         mirror=lambda wildcards: MIRROR,
         language="en",  # files from before Java had one are parsed again
     message:
@@ -52,6 +53,7 @@ use rule parse_captions as parse_training_captions with:
     benchmark:
         "logs/benchmarks/semantics/{dataset}/parsed/train,{captions}.tsv"
     params:
+        version=VERSIONS["phi"],
         part=part_of_training,
         mirror=lambda wildcards: MIRROR,
         language="en",
@@ -75,6 +77,7 @@ rule encode_captions:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="2h",
     params:
+        version=VERSIONS["phi"],
         model=lambda wildcards: PLAN.phi.sentence_encoder(wildcards.model),
     message:
         "Encode the captions of {wildcards.dataset} with {wildcards.model}"
@@ -101,6 +104,7 @@ rule score_captions:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["phi"],
         scores=content_of_scores,
     message:
         "Score every caption of {wildcards.dataset}/{wildcards.split} against every image by {wildcards.phi}"
@@ -123,6 +127,7 @@ use rule score_captions as score_training_captions with:
     benchmark:
         "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
     params:
+        version=VERSIONS["phi"],
         part=part_of_training,
         scores=content_of_scores,
     message:
@@ -143,6 +148,7 @@ rule prepare_cider:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
+        version=VERSIONS["phi"],
         part=part_of_training,
     message:
         "Prepare {wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) for losses"

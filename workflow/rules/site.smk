@@ -17,6 +17,7 @@ rule show_examples:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         photographs=digest_of_photographs,
     message:
         "Show some photographs of {wildcards.dataset} with their captions"
@@ -42,6 +43,7 @@ rule show_features:
         mem_mb=2000,
         runtime="30m",
     params:
+        code=code_of_drawing(),
         photographs=digest_of_photographs,
     message:
         "Show what {wildcards.extracted} sees in images of {wildcards.dataset}"
@@ -67,6 +69,7 @@ rule show_gallery:
         mem_mb=2000,
         runtime="30m",
     params:
+        code=code_of_drawing(),
         photographs=lambda wildcards: digest_of(gallery(wildcards).dataset),
         given=lambda wildcards: content_of(PLAN.study_file(gallery(wildcards).study)),
         scale=settings_of_scale,
@@ -96,6 +99,7 @@ rule make_study_page:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         given=lambda wildcards: content_of(PLAN.study_file(wildcards.study)),
         scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
@@ -135,6 +139,7 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         given=lambda wildcards: content_of(*PLAN.study_files),
         scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
@@ -163,6 +168,7 @@ rule write_manifest:
         mem_mb=2000,
         runtime="1h",
     params:
+        code=code_of_drawing(),
         given=lambda wildcards: content_of(*PLAN.study_files, *PUBLISHED),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),
@@ -189,6 +195,7 @@ rule show_runs:
         mem_mb=1000,
         runtime="10m",
     params:
+        code=code_of_drawing(),
         site=site,
     message:
         "Make the page of every run of scale {wildcards.scale}"

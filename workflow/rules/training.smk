@@ -24,6 +24,7 @@ rule train:
         runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
         gpu=int(SCALE.training.gpu),
     params:
+        version=VERSIONS["training"],
         # As a run's folder records it: one more model, or an edited one, concerns no others.
         code=lambda wildcards: sorted({code_of_run(run) for run in PLAN.runs_of_job(job_of(wildcards))}),
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
@@ -54,6 +55,7 @@ rule average_similarities:
         mem_mb=1000,
         runtime="15m",
     params:
+        version=VERSIONS["training"],
         similarities=lambda wildcards: list(PLAN.similarities_of(PLAN.members_of(wildcards.ensemble)).values()),
     message:
         "Average the similarities of the members of {wildcards.ensemble}"
@@ -80,6 +82,7 @@ rule take_similarity:
         mem_mb=1000,
         runtime="15m",
     params:
+        version=VERSIONS["training"],
         transposed=lambda wildcards: PLAN.matrix_of(wildcards.given).transposed,
         content=lambda wildcards: content_of(*PLAN.files_of_matrix(wildcards.given)),
     message:

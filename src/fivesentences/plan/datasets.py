@@ -19,7 +19,7 @@ from fivesentences.corpus.unpacking import INSTALL, PROGRAMS, archives_unpacked_
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import write_json
-from fivesentences.training.code import code_behind
+from fivesentences.versions import VERSIONS
 
 if TYPE_CHECKING:
     from fivesentences.plan.plan import Plan
@@ -139,8 +139,7 @@ class Datasets:
         if data.loader == "scenes" or captions is None or not captions.exists():
             return None
         identity = self.digest_of_photographs(dataset)
-        code = code_behind(frozenset({"fivesentences.corpus.loading"}))
-        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, code)
+        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, VERSIONS["corpus"])
         key = hashlib.sha256(repr(made_of).encode()).hexdigest()
         try:
             known: dict[str, str] = read_json(IMAGES)

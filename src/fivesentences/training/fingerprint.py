@@ -16,21 +16,17 @@ from pydantic import BaseModel, ValidationError
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss
-from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name
+from fivesentences.models.specs import ModelSpec
+from fivesentences.models.subspaces.specs import MethodSpec, TripletNetwork
 from fivesentences.storage import RECORD, content_of, sha256_of, write_record
 from fivesentences.study.runs import RunSpec
-from fivesentences.training.code import code_behind, syntax_of
+from fivesentences.versions import VERSIONS, syntax_of, syntax_of_module
 
 if TYPE_CHECKING:
     import torch
 
-# Code that affects how runs are trained.
-ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
-# Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
-LISTS = frozenset({"losses/__init__.py", "losses/spec.py", "models/__init__.py", "models/specs.py"})
+OF_TRIPLETS = frozenset({"fivesentences.losses.scheduled_margin", "fivesentences.losses.scheduled_margin_spec"})
 SETTINGS = "the run's settings"
-# Modules that decide what is said and how files are written, not what is in them.
-WITHOUT_EFFECT = frozenset({"choices.py", "console.py", "errors.py", "lazy.py", "machine.py", "storage.py"})
 # A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
 NOT_COMPARED = {"the device", "the version of torch"}
 CURE = "copy the whole folder of the run again, or train it again"
@@ -42,12 +38,23 @@ def fingerprint(
     code: str,
     device: torch.device,
     libraries: Iterable[str] = ("fivesentences", "torch"),
+    subjects: Iterable[str] = (),
 ) -> dict[str, str]:
-    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence."""
+    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence.
+
+    Args:
+        spec: Settings of the run.
+        files: Input files, by what they are.
+        code: Digest of the code that the run names.
+        device: Where it is trained.
+        libraries: Names of packages whose versions count.
+        subjects: Keys of ``VERSIONS`` that count beside training.
+    """
     return {
         SETTINGS: spec.model_dump_json(),
         **{name: content_of(path) for name, path in files.items()},
-        "the code of fivesentences": code,
+        "the code of the model and the loss": code,
+        **{f"the version of {subject}": str(VERSIONS[subject]) for subject in ("training", *subjects)},
         **{f"the version of {library}": _version(library) for library in libraries},
         "the device": f"{device.type} {platform.machine()}",
     }
@@ -61,18 +68,31 @@ def _version(library: str) -> str:
 
 
 def code_of_run(spec: RunSpec) -> str:
-    """Hash the code that trains a run: its model, its losses, and the modules of ``ROOMS`` that training imports."""
-    terms = {kind.__module__ for term in spec.loss.terms for kind in type(term).__mro__ if issubclass(kind, Loss)}
-    scorers = {f"fivesentences.semantics.{SEMANTIC_METRICS[parse_name(phi).metric].scorer}" for phi in spec.loss.phis}
-    modules = {"fivesentences.training.run", spec.model.implementation.partition(":")[0], *terms, *scorers}
-    return _code_of(frozenset(modules), type(spec.model))
+    """Hash the code that a run names: the modules of its model and its losses, and the settings of both.
+
+    What all runs share has a version instead, see ``VERSIONS``.
+    """
+    terms = {kind.__module__ for term in spec.loss.terms for kind in _below(Loss, type(term))}
+    return _code_of(
+        frozenset({spec.model.implementation.partition(":")[0], *terms}), _below(ModelSpec, type(spec.model))
+    )
+
+
+def code_of_method(spec: MethodSpec) -> str:
+    """Hash the code that a method of category retrieval names: its settings, and the loss of a network of triplets."""
+    losses = OF_TRIPLETS if isinstance(spec, TripletNetwork) else frozenset[str]()
+    return _code_of(losses, _below(MethodSpec, type(spec)))
+
+
+def _below(base: type, kind: type) -> tuple[type, ...]:
+    return tuple(one for one in kind.__mro__ if issubclass(one, base) and one != base)
 
 
 @cache
-def _code_of(modules: frozenset[str], model: type) -> str:
-    kinds = [kind for kind in model.__mro__ if kind.__module__.startswith("fivesentences.models")]
-    settings = [syntax_of(inspect.getsource(kind)) for kind in kinds]
-    return hashlib.sha256("\0".join([code_behind(modules, ROOMS, LISTS), *settings]).encode()).hexdigest()
+def _code_of(modules: frozenset[str], kinds: tuple[type, ...]) -> str:
+    """Hash modules, and classes of settings that lie in one module with those of all models."""
+    parts = [*map(syntax_of_module, sorted(modules)), *(syntax_of(inspect.getsource(kind)) for kind in kinds)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def differences(

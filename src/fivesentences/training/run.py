@@ -155,7 +155,9 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
             files["the vocabulary file"] = words
         # A description names the files of a precomp folder, and their sums.
         splits = read_precomp(run.features).splits if run.features.suffix == ".json" else []
-        return fingerprint(spec, files, code_of_run(spec), place) | {split.path: split.content for split in splits}
+        subjects = ["phi"] if spec.loss.phis else []
+        known = fingerprint(spec, files, code_of_run(spec), place, subjects=subjects)
+        return known | {split.path: split.content for split in splits}
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
         with reproducible(spec.training.threads, place, spec.training.arithmetic, spec.training.precision):

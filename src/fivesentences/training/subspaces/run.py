@@ -22,15 +22,13 @@ from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
 from fivesentences.storage import remove, replacing, write_json
 from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.training.code import code_behind
-from fivesentences.training.fingerprint import ROOMS, fingerprint
+from fivesentences.training.fingerprint import code_of_method, fingerprint
 from fivesentences.training.jobs import Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible
 from fivesentences.training.subspaces.fit import Fit, Progress, Row, silent
 from fivesentences.training.subspaces.networks import networks_of, seeded, train_module
 from fivesentences.training.subspaces.triplets import CATEGORY_MARGINS, fit_triplets
 
-CODE = ("fivesentences.training.subspaces.run",)  # what it imports affects these runs
 LIBRARIES = ("fivesentences", "torch", "numpy", "scikit-learn", "cca-zoo")
 STATED, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"
 # The first columns of a history; methods may add others.
@@ -146,7 +144,7 @@ def train_subspaces(
         files |= {} if text is None else {"the text vectors": text}
 
         def made_from() -> dict[str, str]:
-            return fingerprint(run, files, code_behind(CODE, ROOMS), torch.device("cpu"), LIBRARIES)
+            return fingerprint(run, files, code_of_method(run.method), torch.device("cpu"), LIBRARIES)
 
         return Task(run, placed.folder, outputs_of_run(run), made_from, fit_and_project)
 
