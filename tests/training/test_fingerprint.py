@@ -44,7 +44,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import plan_of, scale_of
-from fivesentences.training.fingerprint import code_of_method, code_of_run, fingerprint
+from fivesentences.training.fingerprint import code_of_run, fingerprint
+from fivesentences.training.subspaces.code import code_of_method
 
 found, place = {}, SimpleNamespace(type="cpu")
 for scale in ("demo", "flickr8k_choice"):

@@ -78,7 +78,8 @@ rule train_subspaces:
         runtime=lambda wildcards: SCALE.categories.minutes,
     params:
         version=VERSIONS["training"],
-        runs=lambda wildcards: [run.plain for run in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
+        code=lambda wildcards: sorted({code_of_method(placed.run.method) for placed in subspace_runs(wildcards)}),
+        runs=lambda wildcards: [placed.plain for placed in subspace_runs(wildcards)],
     message:
         "Fit subspaces {wildcards.job} of {wildcards.documents}"
     script:

@@ -21,6 +21,7 @@ from fivesentences.plan.cost import extracts_on_gpu, minutes_to_extract
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import RECORD, remove_leftovers
 from fivesentences.training.fingerprint import code_of_run
+from fivesentences.training.subspaces.code import code_of_method
 from fivesentences.versions import VERSIONS, code_of_drawing
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
@@ -106,6 +107,11 @@ def job_of(wildcards):
 def subspace_job_of(wildcards):
     """The name of a job of category retrieval, such as wikipedia/printed/1."""
     return f"{wildcards.documents}/{wildcards.job}"
+
+
+def subspace_runs(wildcards):
+    """The runs of a job of category retrieval."""
+    return PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))
 
 
 # After a job Snakemake deletes outputs that are older than an input, be it `ancient`: a file of a user may be dated ahead.

@@ -17,7 +17,6 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss
 from fivesentences.models.specs import ModelSpec
-from fivesentences.models.subspaces.specs import MethodSpec, TripletNetwork
 from fivesentences.storage import RECORD, content_of, sha256_of, write_record
 from fivesentences.study.runs import RunSpec
 from fivesentences.versions import VERSIONS, syntax_of, syntax_of_module
@@ -25,7 +24,6 @@ from fivesentences.versions import VERSIONS, syntax_of, syntax_of_module
 if TYPE_CHECKING:
     import torch
 
-OF_TRIPLETS = frozenset({"fivesentences.losses.scheduled_margin", "fivesentences.losses.scheduled_margin_spec"})
 SETTINGS = "the run's settings"
 # A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
 NOT_COMPARED = {"the device", "the version of torch"}
@@ -72,24 +70,19 @@ def code_of_run(spec: RunSpec) -> str:
 
     What all runs share has a version instead, see ``VERSIONS``.
     """
-    terms = {kind.__module__ for term in spec.loss.terms for kind in _below(Loss, type(term))}
-    return _code_of(
-        frozenset({spec.model.implementation.partition(":")[0], *terms}), _below(ModelSpec, type(spec.model))
+    terms = {kind.__module__ for term in spec.loss.terms for kind in named_kinds(Loss, type(term))}
+    return code_named(
+        frozenset({spec.model.implementation.partition(":")[0], *terms}), named_kinds(ModelSpec, type(spec.model))
     )
 
 
-def code_of_method(spec: MethodSpec) -> str:
-    """Hash the code that a method of category retrieval names: its settings, and the loss of a network of triplets."""
-    losses = OF_TRIPLETS if isinstance(spec, TripletNetwork) else frozenset[str]()
-    return _code_of(losses, _below(MethodSpec, type(spec)))
-
-
-def _below(base: type, kind: type) -> tuple[type, ...]:
+def named_kinds(base: type, kind: type) -> tuple[type, ...]:
+    """Return a class of settings and those that it derives from, up to a base that all share."""
     return tuple(one for one in kind.__mro__ if issubclass(one, base) and one != base)
 
 
 @cache
-def _code_of(modules: frozenset[str], kinds: tuple[type, ...]) -> str:
+def code_named(modules: frozenset[str], kinds: tuple[type, ...]) -> str:
     """Hash modules, and classes of settings that lie in one module with those of all models."""
     parts = [*map(syntax_of_module, sorted(modules)), *(syntax_of(inspect.getsource(kind)) for kind in kinds)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
