@@ -35,12 +35,12 @@ from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.metrics import metrics_table
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
+from fivesentences.evaluation.comparable import comparables
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
+from fivesentences.metrics.markdown import escape_markdown, piped
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.paper.numbers.comparable import comparables
-from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.study.claims import Claims
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study

@@ -11,9 +11,9 @@ from scipy.stats import ttest_rel
 from drawn_texts import drawn, misplaced
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
+from fivesentences.evaluation.published import COLUMNS
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.categories import margins_at
-from fivesentences.paper.numbers.published import COLUMNS
 from fivesentences.paper.rendering import make
 from fivesentences.study.exhibits import ActivationFigure
 from fivesentences.study.expand import subspace_rows

@@ -17,9 +17,9 @@ import pytest
 from fivesentences.commands.model_rows import rows_of
 from fivesentences.commands.sheets import latex as latex_of_command
 from fivesentences.config.metrics import choices_of
+from fivesentences.evaluation.comparable import comparable_named
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
 from fivesentences.metrics.values import KEYS
-from fivesentences.paper.numbers.comparable import comparable_named
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
 from fivesentences.study.exhibits import TableSpec

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fivesentences.errors import visible
+from fivesentences.metrics.markdown import escape_markdown, piped
 from fivesentences.paper.tables.writing import markdown
-from fivesentences.paper.text.markdown import escape_markdown, piped
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = [

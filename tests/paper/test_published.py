@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.numbers.published import COLUMNS, read_published
+from fivesentences.evaluation.published import COLUMNS, read_published
 
 
 @pytest.fixture(scope="module")

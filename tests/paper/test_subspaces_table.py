@@ -10,8 +10,8 @@ import pytest
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_subspace_table
+from fivesentences.evaluation.published import read_published
 from fivesentences.paper import rendering
-from fivesentences.paper.numbers.published import read_published
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.study.study import Study
 

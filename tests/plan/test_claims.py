@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.paper.numbers.published import read_published
+from fivesentences.evaluation.published import read_published
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than

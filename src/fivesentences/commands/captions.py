@@ -15,9 +15,9 @@ from fivesentences.commands.download import catalogue_of
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
 from fivesentences.corpus import Corpus
+from fivesentences.corpus.caption_tables import SUFFIXES, CaptionTable, read_caption_table
 from fivesentences.errors import InputError, counted, did_you_mean
 from fivesentences.evaluation.benchmark_captions import benchmark_split
-from fivesentences.evaluation.caption_tables import SUFFIXES, CaptionTable, read_caption_table
 from fivesentences.storage import check_outputs, together, write_lines
 
 DATASETS = get_args(Dataset)

@@ -19,7 +19,7 @@ from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.errors import InputError, InputErrors, did_you_mean
-from fivesentences.paper.text.markdown import piped
+from fivesentences.metrics.markdown import piped
 
 
 def catalogue_of(downloads: Downloads) -> Path:

@@ -25,11 +25,11 @@ from fivesentences.commands.score_sheets import (
 from fivesentences.commands.sheets import Marked, Sheet
 from fivesentences.config.metrics import Choice, choices_of, metric_of, parse_metric, shown_name
 from fivesentences.errors import InputError
+from fivesentences.evaluation.comparable import Comparable, ComparableRow, comparable_named
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.values import KEYS
-from fivesentences.paper.numbers.comparable import Comparable, ComparableRow, comparable_named
-from fivesentences.paper.text.names import metric_in_words
+from fivesentences.semantics.registry import metric_in_words
 
 DEFAULT = "R,Rsum,NCS,Nsum"
 DIGITS = {"percent": 1, "rank": 1, "fraction": 3}  # after the point; other units: as everywhere

@@ -9,8 +9,8 @@ import pandas as pd
 from fivesentences.commands.model_rows import DEFAULT, rows_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.config.metrics import choices_of
+from fivesentences.evaluation.comparable import Comparable, comparable_named, comparables
 from fivesentences.metrics.values import KEYS
-from fivesentences.paper.numbers.comparable import Comparable, comparable_named, comparables
 
 
 def published(name: str | None = None, *, outputs: Outputs) -> None:

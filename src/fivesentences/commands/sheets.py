@@ -25,7 +25,7 @@ from fivesentences.commands.arguments import Quiet
 from fivesentences.console import working
 from fivesentences.errors import InputError, visible
 from fivesentences.metrics.latex import escape_latex, tabular
-from fivesentences.paper.text.markdown import escape_markdown, piped
+from fivesentences.metrics.markdown import escape_markdown, piped
 from fivesentences.semantics.phi_file import is_note_beside, note_beside
 from fivesentences.storage import check_outputs, replacing, sha256_of, together
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
+    from fivesentences.corpus.caption_tables import CaptionTable, read_caption_table
     from fivesentences.evaluation.batches import EmbeddingEvaluator
-    from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
     from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, eccv, packaged_positives
     from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
     from fivesentences.evaluation.query_tests import compare

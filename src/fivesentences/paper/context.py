@@ -9,7 +9,7 @@ from typing import Literal
 
 from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
-from fivesentences.paper.numbers.published import PublishedTable, read_published
+from fivesentences.evaluation.published import PublishedTable, read_published
 from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.expand import Row, SubspaceRow, rows_of, subspace_rows
 from fivesentences.study.study import Study

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.corpus.caption_rows import lines_end_as_on_windows, text_rows
+from fivesentences.corpus.caption_tables import CaptionTable, read_caption_table
 from fivesentences.documents import check_file, lines_of, read_bytes, read_json, text_of
 from fivesentences.errors import Cure, InputError
-from fivesentences.evaluation.caption_tables import CaptionTable, read_caption_table
 from fivesentences.semantics.validation import checked_pairing
 
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]*)?(e[+-]?[0-9]{1,2})?", re.ASCII | re.IGNORECASE)  # numpy.savetxt: 1.0e+00

@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 from fivesentences.choices import Split
 from fivesentences.corpus.caption_rows import COLUMNS, IMAGES
+from fivesentences.corpus.caption_tables import CaptionTable
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, counted, first_of
-from fivesentences.evaluation.caption_tables import CaptionTable
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.validation import PER_IMAGE
 

@@ -286,3 +286,9 @@ IN_WORDS = {
     "binary": "binary",
     "truth": "truth",
 }
+
+
+def metric_in_words(phi: str) -> str:
+    """Return ``CIDEr`` for ``cider-ptb``; an unknown metric keeps its name."""
+    metric = phi.split("-")[0]
+    return IN_WORDS.get(metric, metric.removeprefix("embedding:"))

@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fivesentences.corpus.parquet import read_frame
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, columns_in, columns_of, is_narrow, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_recorded
-from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.run_notes import notes_on_seeds
 from fivesentences.paper.text.subspace_notes import EPOCHS, place_of

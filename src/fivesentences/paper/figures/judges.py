@@ -15,12 +15,12 @@ from fivesentences.config.scales import LABELS, Scale
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, columns_in, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.numbers.agreements import agreement_with, of_judge, read_agreements
-from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.metric_notes import notes_on_judges, notes_on_phi, notes_without_judges
 from fivesentences.paper.text.names import REFERENCES, STATISTICS, UNDEFINED, listed, number, phi_in_words, unique
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementFigure, FoundPositivesFigure

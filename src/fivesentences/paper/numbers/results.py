@@ -13,7 +13,7 @@ from fivesentences.config.metrics import metric_of, shown_name
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.errors import InputError
-from fivesentences.paper.text.names import with_details
+from fivesentences.evaluation.published import with_details
 from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import features_of, method_and_folds

@@ -16,10 +16,10 @@ from fivesentences.paper.text.names import (
     STATISTICS,
     UNDEFINED,
     grouped,
-    metric_in_words,
     tokens_in_words,
     unique,
 )
+from fivesentences.semantics.registry import metric_in_words
 from fivesentences.study.exhibits import OTHER_IMAGES, AgreementColumnSpec, AgreementRowSpec, AgreementTable
 from fivesentences.study.study import Study
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivesentences.config.metrics import Unit, metric_of, shown_name
-from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.evaluation.published import PublishedRow, with_details
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Column
 from fivesentences.paper.text.labels import phi_label
-from fivesentences.paper.text.names import DIRECTIONS, with_details
+from fivesentences.paper.text.names import DIRECTIONS
 from fivesentences.study.exhibits import ColumnSpec
 from fivesentences.study.study import Study
 

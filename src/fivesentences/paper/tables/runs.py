@@ -8,8 +8,8 @@ from operator import attrgetter, itemgetter
 
 import pandas as pd
 
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.context import Context
-from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure, Results, chance_of, differing_settings, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
 from fivesentences.paper.tables.table import COMPARED, Cell, Group, Table, TableRow, csv_of, mark_best

@@ -7,8 +7,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from fivesentences.errors import InputError
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.context import Context
-from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.tables.table import COMPARED, Cell, Column, Group, Table, TableRow, csv_of, mark_best
 from fivesentences.paper.text.names import DIRECTIONS, grouped

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from fivesentences.config.metrics import Better
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.text.names import UNDEFINED, number, signed
 from fivesentences.storage import write_json
 

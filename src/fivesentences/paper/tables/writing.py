@@ -13,8 +13,8 @@ from fivesentences.config.scales import Scale
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.latex import escape_latex, latex_row
+from fivesentences.metrics.markdown import escape_markdown, piped
 from fivesentences.paper.tables.table import ShownCell, Table, spans
-from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.names import MINUS
 from fivesentences.storage import replacing
 from fivesentences.study.exhibits import TableSpec

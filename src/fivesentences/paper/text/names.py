@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from fivesentences.semantics.registry import IN_WORDS, SEMANTIC_METRICS
+from fivesentences.evaluation.published import with_details
+from fivesentences.semantics.registry import SEMANTIC_METRICS, metric_in_words
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -40,12 +41,6 @@ STATISTICS = {
 }
 REFERENCES = {"kept": "own captions among the references", "own_left_out": "own caption taken out of its references"}
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
-
-
-def metric_in_words(phi: str) -> str:
-    """Return ``CIDEr`` for ``cider-ptb``; an unknown metric keeps its name."""
-    metric = phi.split("-")[0]
-    return IN_WORDS.get(metric, metric.removeprefix("embedding:"))
 
 
 def tokens_in_words(phi: str) -> str:
@@ -88,12 +83,6 @@ def note_naming(sentence: str, names: Iterable[str], comma: str = ", ") -> list[
     """Return the sentence with each name once after a colon; nothing if there are no names."""
     named = comma.join(unique(names))
     return [f"{sentence}: {named}."] if named else []
-
-
-def with_details(name: str, *details: str | None) -> str:
-    """Return ``name (detail, other)`` without empty details."""
-    named = ", ".join(filter(None, details))
-    return f"{name} ({named})" if named else name
 
 
 def capitalised(text: str) -> str:

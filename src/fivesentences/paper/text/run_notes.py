@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fivesentences.config.features import AS_RELEASED, RELEASED, of_kind
 from fivesentences.config.scales import Scale
-from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, PREPARED, capitalised, grouped, listed, note_naming, unique

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from fivesentences.config.documents import Selection
 from fivesentences.config.scales import Scale
-from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.evaluation.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import PREPARED, grouped, listed, note_naming, number, unique
 from fivesentences.paper.text.run_notes import note_on_published, notes_on_published_only, notes_on_roles

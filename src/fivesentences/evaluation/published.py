@@ -10,7 +10,6 @@ from typing import Literal
 
 from fivesentences.documents import check_file, read_bytes, text_of
 from fivesentences.errors import InputError
-from fivesentences.paper.text.names import with_details
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
 PART = ("dataset", "split", "setting", "method")
@@ -34,6 +33,12 @@ SETTINGS: dict[str, Callable[[str], str | None]] = {
     "alpha(t)": "α = {}".format,
     "lambda": "λ = {}".format,
 }
+
+
+def with_details(name: str, *details: str | None) -> str:
+    """Return ``name (detail, other)`` without empty details."""
+    named = ", ".join(filter(None, details))
+    return f"{name} ({named})" if named else name
 
 
 @dataclass(frozen=True)

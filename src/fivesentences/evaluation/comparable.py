@@ -15,9 +15,8 @@ from fivesentences.config.reading import read
 from fivesentences.config.types import Strict, as_list
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
+from fivesentences.evaluation.published import SETTINGS, PublishedRow, read_published, with_details
 from fivesentences.metrics.values import KEYS, key_of
-from fivesentences.paper.numbers.published import SETTINGS, PublishedRow, read_published
-from fivesentences.paper.text.names import with_details
 
 FILE = "published/comparable.yaml"
 WITHOUT_OWN = "_nonGT"  # how the transcribed tables name a metric without the query's own items

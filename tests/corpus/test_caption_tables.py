@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fivesentences.corpus.caption_tables import LARGEST_TEXT, read_caption_table
 from fivesentences.corpus.table import CaptionRow, corpus_of
 from fivesentences.errors import InputError
-from fivesentences.evaluation.caption_tables import LARGEST_TEXT, read_caption_table
 
 PHOTOGRAPH = {"bytes": b"\xff\xd8 not read", "path": None}
 
