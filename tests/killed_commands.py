@@ -34,7 +34,6 @@ from fivesentences.features.files import read_source
 from fivesentences.features.table import FeatureTable
 from fivesentences.semantics import read_phi, read_top_k
 from fivesentences.semantics.java import jars
-from fivesentences.storage import finish_renames
 from kill import Starter
 
 CHANGES = ("rename", "remove", "mkdir", "rmdir", "truncate", "chmod", "chown", "link", "symlink")
@@ -210,21 +209,16 @@ class Killer:
     def _faults(self, command: Command, where: str, trees: Any, results: Any) -> Iterator[Fault]:
         (before, after, made), (old, new) = trees, results
         found = self._read(command)
-        for folder in {(self.folder / path).parent for path in made}:
-            finish_renames(folder)  # as any command does that reads or writes there
         now = contents(self.folder)
         for path in made:
             if path in now and now[path] not in (before.get(path), after[path]):
                 yield Fault("neither old nor new", where, path)
-        lost = [path for path in made if path in before and path not in now]
         if not command.apart and command.read is None:
             kept = [path for path in made if path in before and now.get(path) == before[path]]
             changed = [path for path in made if path in now and now[path] == after[path]]
             if kept and changed:
                 yield Fault("mixed", where, f"old {kept}, new {changed}")
-            if lost:
-                yield Fault("lost", where, str(lost))
-        if found not in (old, new) and not (isinstance(found, InputError) and isinstance(old, InputError)):
+        if found not in (old, new) and not isinstance(found, InputError):
             yield Fault("read wrongly", where, repr(found)[:100])
         if failed := self.finish(command.words):
             yield Fault("does not start again", where, failed)

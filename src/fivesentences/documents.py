@@ -29,16 +29,6 @@ SEAL = "fivesentences.sha256"  # in an object that `storage.write_json` wrote: S
 _SUSPICIOUS = re.compile(rb"\d{300}|\\u[dD][89a-fA-F]")  # a long number, or half of a surrogate pair
 
 
-def is_there(path: Path) -> bool:
-    """Return whether something has this name, after files have got theirs whose process was killed in between."""
-    with suppress(OSError, ValueError):
-        if not os.path.lexists(path):
-            from fivesentences.storage import finish_renames  # which reads JSON by this module
-
-            finish_renames(path.parent)
-    return os.path.lexists(path)
-
-
 def check_file(path: Path | str, otherwise: str = "") -> None:
     """Check that a path leads to a regular file.
 
@@ -50,7 +40,6 @@ def check_file(path: Path | str, otherwise: str = "") -> None:
         InputError: If nothing is there (a file of a similar name is suggested), or a folder, a pipe or a device.
     """
     path = Path(path)
-    is_there(path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -35,7 +35,6 @@ except ImportError:  # Windows
 _LEFTOVER = re.compile(
     r"\.(?P<stem>.+)\.[0-9a-f]{16}(?P<machine>[0-9a-f]{8})\.(?P<process>[1-9]\d*)(-(?P<start>\d+))?\.partial(?P<suffix>\.[^.]*)?"
 )
-_RENAMES = ".renames"  # suffix of a list of what `together` renames
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 RECORD = "finished.json"
 BLOCK, SIDE = 1 << 20, 256  # bytes that are summed up at a time, as rows of so many words of 8 bytes
@@ -103,10 +102,10 @@ def replacing(path: Path | str) -> Iterator[Path]:
 def together() -> Iterator[None]:
     """Let all files that ``replacing`` writes in a block get their names at its end: none lies beside one of before.
 
-    No system renames several files at once. So a hidden list of the renames is written first, then the older files
-    are removed, then the new ones get their names in the order in which they were finished. A kill among these steps
-    leaves the list, and whoever writes into the folder or misses one of the files carries out the rest of it (see
-    ``remove_leftovers``). A block within another ends with that.
+    No system renames several files at once. So the older files are removed, the one that was finished last first, and
+    then the new ones get their names in the order in which they were finished. The last file is what a reader opens
+    first, such as a note: after a kill among these steps it is missing, and the command has to be run again. A block
+    within another ends with that.
     """
     if _TOGETHER.get() is not None:
         yield
@@ -145,68 +144,14 @@ def _rename(files: Sequence[tuple[Path | None, Path]]) -> None:
     for _, target in files:
         if target.is_dir():  # before anything is removed
             raise IsADirectoryError(errno.EISDIR, "", str(target))
-    renames = _announce(files) if len(files) > 1 else []
-    try:
-        _replace_all(files)
-    finally:
-        for one in renames:
-            with contextlib.suppress(OSError):
-                one.unlink()
-
-
-def _replace_all(files: Sequence[tuple[Path | None, Path]]) -> None:
     new = [(finished, target) for finished, target in files if finished is not None]
     removed = [target for finished, target in files if finished is None]
-    if (
-        len(files) > 1
-    ):  # the last is what a reader opens first: while it is missing, nobody takes the others for a result
+    if len(files) > 1:  # while what a reader opens first is missing, nobody takes the others for a result
         removed += [target for _, target in reversed(new)]
     for target in removed:
         target.unlink(missing_ok=True)
     for finished, target in new:
         finished.replace(target)
-
-
-def _announce(files: Sequence[tuple[Path | None, Path]]) -> list[Path]:
-    """Write the list of what will be renamed, in each folder; half of it is no JSON, and holds for nothing."""
-    lines = [
-        [temporary and str(temporary.absolute()), str(path.absolute()), _state(path), temporary and _state(temporary)]
-        for temporary, path in files
-    ]
-    written = []
-    for folder in dict.fromkeys(path.parent for _, path in files):
-        if folder.is_dir():  # not of a file that goes, and of which nothing is there
-            written.append(_beside(folder / f"renames{_RENAMES}"))
-            with replacing(written[-1]) as temporary:
-                temporary.write_text(json.dumps(lines), encoding="utf-8")
-    return written
-
-
-def _carry_out(renames: Path) -> None:
-    """Do what is left of a list of renames of an ended process, unless somebody has touched one of the files since."""
-    if renames.is_symlink() or (hasattr(os, "getuid") and renames.stat().st_uid != os.getuid()):
-        return  # whoever may write into the folder could name any file of ours
-    left = list[tuple[Path | None, Path]]()
-    for temporary, target, before, after in json.loads(renames.read_text(encoding="utf-8")):
-        finished, path = temporary and Path(temporary), Path(target)
-        if finished is None or finished.exists():
-            left.append((finished, path))
-            if _state(path) not in (None, before):
-                return
-        elif _state(path) != after:
-            return
-    ours = renames.replace(_beside(renames.with_name(f"renames{_RENAMES}")))  # of two processes one succeeds
-    _replace_all(left)
-    ours.unlink()
-
-
-def _state(path: Path) -> list[int] | None:
-    """Return what changes when a file is written again; None if there is none."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return None
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
 
 
 def remove(path: Path) -> None:
@@ -248,7 +193,6 @@ def _beside(target: Path) -> Path:
 def remove_partial(*paths: Path) -> None:
     """Delete partial files of ``replacing`` for these paths, whose lock the caller holds: nobody writes them."""
     for path in paths:
-        finish_renames(path.parent)
         for partial in path.parent.glob(".*.partial*"):
             found = _LEFTOVER.fullmatch(partial.name)
             if found and (found["stem"], found["suffix"] or "") == (path.stem, path.suffix) and partial.is_file():
@@ -258,7 +202,6 @@ def remove_partial(*paths: Path) -> None:
 def remove_leftovers(folder: Path | str) -> list[Path]:
     """Delete partial files of ``replacing`` everywhere below a folder, left by ended processes of this machine.
 
-    Those of a block of ``together`` that was killed while they got their names get them first.
     Files of living processes stay, and those of other machines that share the folder.
 
     Args:
@@ -270,12 +213,9 @@ def remove_leftovers(folder: Path | str) -> list[Path]:
     return _remove_left(list(Path(folder).rglob(".*.partial*")))
 
 
-def finish_renames(folder: Path) -> None:
-    """Give files their names whose process was killed in between, and delete what ended processes have left."""
-    _remove_left(list(folder.glob(".*.partial*")))
-
-
-_clear = cache(finish_renames)  # once per process: some folders have many files
+@cache  # once per process: some folders have many files
+def _clear(folder: Path) -> None:
+    _remove_left(folder.glob(".*.partial*"))
 
 
 def _remove_left(paths: Iterable[Path]) -> list[Path]:
@@ -284,9 +224,6 @@ def _remove_left(paths: Iterable[Path]) -> list[Path]:
         found = _LEFTOVER.fullmatch(path.name)
         if found and found["machine"] == _MACHINE and not _lives(int(found["process"]), found["start"]):
             left.append(path)
-            if found["suffix"] == _RENAMES:
-                with contextlib.suppress(OSError, ValueError, TypeError):  # not ours, or damaged
-                    _carry_out(path)
     for path in left:
         if os.path.lexists(path) and not path.is_symlink():
             with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody

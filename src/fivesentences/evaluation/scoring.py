@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fivesentences.config.types import TrainingPrecision
 from fivesentences.corpus import Corpus
-from fivesentences.documents import check_file, is_there
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation
 from fivesentences.features.files import images_beside
@@ -53,7 +53,7 @@ def score_split(
     """
     folder = Path(run)
     for name in ("weights.safetensors", "vocabulary.json", "run.yaml"):
-        if not is_there(folder / name):
+        if not (folder / name).exists():
             raise InputError(
                 f"there is no {name} in it, which its weights are compared with",
                 where=folder,

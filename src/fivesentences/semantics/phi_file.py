@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy, plain_array, read_npy
-from fivesentences.documents import is_there, read_json
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
@@ -137,7 +137,7 @@ def read_phi_note(path: Path | str) -> dict[str, Any]:
         InputError: If the note is missing, or is not the note of a phi.
     """
     beside = note_beside(path)
-    if not is_there(beside):
+    if not beside.exists():
         raise InputError(f"{path}: there is no {beside.name} beside it, so the matrix is not complete; recompute phi.")
     return read_note(beside)
 
@@ -182,7 +182,7 @@ def read_phi(
             captions or images.
     """
     path = Path(path)
-    if not is_there(path):
+    if not path.exists():
         cure = Cure(python="create it with write_phi", shell="create it with 'fivesentences phi'")
         raise InputError("there is no such phi matrix", where=path, cure=cure)
     note = read_phi_note(path)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
-from fivesentences.documents import is_there, read_json
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
@@ -140,7 +140,7 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
     if out.suffix == ".npy":
         raise InputError(f"{out}: the best {k} images of each caption are kept in a folder; name one without .npy.")
     moved = _unfinished(out) / FILES[-1]  # a kill came before the files of a whole store were moved
-    if out.exists() and not is_there(out / FILES[-1]) and not moved.is_file():
+    if out.exists() and not (out / FILES[-1]).exists() and not moved.is_file():
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
     check_outputs({name: out / name for name in FILES}, (), out)
 
@@ -235,7 +235,7 @@ def read_top_k(
         InputError: If the folder or a file in it is missing or damaged, or it was made from other captions or images.
     """
     path = Path(path)
-    if not is_there(path / "note.json"):
+    if not (path / "note.json").exists():
         cure = Cure(python="create it with write_top_k", shell="create it with 'fivesentences phi ... --top-k K'")
         raise InputError("there is no such store of best images", where=path, cure=cure)
     note = read_note(path / "note.json")
