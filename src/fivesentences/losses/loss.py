@@ -105,6 +105,36 @@ class Loss(Strict):
             parameter.data.copy_(state[str(number)])
 
 
+class LossOfPhi(Loss):
+    """A loss that reads the phi of its batch, which its setting ``phi`` names."""
+
+    if TYPE_CHECKING:
+        phi: str
+
+    @property
+    def phi_read(self) -> str:
+        """The phi that it reads."""
+        return self.phi
+
+    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
+        """Compute the loss of a batch, a scalar.
+
+        Args:
+            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+            phi: ``[B captions, B images]`` of the same pairs.
+
+        Raises:
+            InputError: If the shapes disagree.
+        """
+        checked_batch(type(self).__name__, similarity, phi, needs_phi=True)
+        assert phi is not None
+        return self.computed(similarity, phi)
+
+    def computed(self, similarity: Tensor, phi: Tensor) -> Tensor:
+        """Compute the loss of a checked batch."""
+        raise NotImplementedError
+
+
 def unless(default: float, value: float, text: str) -> list[str]:
     """Return the text with the value in place of ``{}``, or nothing if the value is the default."""
     return [] if value == default else [text.format(f"{value:g}")]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import EvaluationPhi
-from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, unless
+from fivesentences.losses.loss import MARGIN, LossOfPhi, Margin, unless
 from fivesentences.losses.triplet import hardest_hinges
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class PositiveAwareTriplet(Loss):
+class PositiveAwareTriplet(LossOfPhi):
     """Triplet loss with the hardest negative whose phi is clearly below that of the query's own positive.
 
     The limit is relative to each query, so no threshold is read off a dataset. From image to text a caption is masked
@@ -44,11 +44,6 @@ class PositiveAwareTriplet(Loss):
     """How much more similar a matched pair must be than a negative one, in units of the similarity."""
 
     @property
-    def phi_read(self) -> str:
-        """The phi by which items are masked."""
-        return self.phi
-
-    @property
     def phi_keys(self) -> list[str]:
         """The parts of ``phi_read``, perhaps without a caption among its own references."""
         return [key if self.references == "kept" else f"{key}|{self.references}" for key in super().phi_keys]
@@ -70,18 +65,8 @@ class PositiveAwareTriplet(Loss):
         left_out = [] if self.references == "kept" else ["own caption left out"]
         return [rule, *left_out, *unless(MARGIN, self.margin, "margin {}")]
 
-    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Compute the loss, a scalar.
-
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs.
-
-        Raises:
-            InputError: If the shapes disagree.
-        """
-        checked_batch("PositiveAwareTriplet", similarity, phi, needs_phi=True)
-        assert phi is not None
+    def computed(self, similarity: Tensor, phi: Tensor) -> Tensor:
+        """Compute the loss of a checked batch, see ``LossOfPhi``."""
         own = phi.diagonal()
         limit = own - (self.below or 0.0) if self.share is None else self.share * own
         directions = ((similarity, phi.T), (similarity.T, phi))  # each [queries, items]

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fivesentences.config.types import EvaluationPhi, Positive
-from fivesentences.losses.loss import Loss, checked_batch, torch, unless
+from fivesentences.losses.loss import LossOfPhi, torch, unless
 from fivesentences.losses.triplet import hardest_hinges
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class RelevanceMargin(Loss):
+class RelevanceMargin(LossOfPhi):
     """Triplet loss with the hardest negative, and the difference in phi between positive and negative as its margin.
 
     Unlike SAM's margin it is of the hardest negative, replaces the fixed one, has no weight of its own and is never
@@ -33,11 +33,6 @@ class RelevanceMargin(Loss):
     """Relevance of a caption for an image."""
 
     @property
-    def phi_read(self) -> str:
-        """The phi that margins are made of."""
-        return self.phi
-
-    @property
     def parts(self) -> list[str]:
         """Readable settings for a folder name."""
         return [f"relevance_margin={self.scale:g}", f"phi={self.phi}"]
@@ -46,18 +41,8 @@ class RelevanceMargin(Loss):
         """``by MiniLM``, ``scale 0.25``."""
         return [f"by {phis.get(self.phi, self.phi)}", *unless(1.0, self.scale, "scale {}")]
 
-    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Compute the loss, a scalar.
-
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs.
-
-        Raises:
-            InputError: If the shapes disagree.
-        """
-        checked_batch("RelevanceMargin", similarity, phi, needs_phi=True)
-        assert phi is not None
+    def computed(self, similarity: Tensor, phi: Tensor) -> Tensor:
+        """Compute the loss of a checked batch, see ``LossOfPhi``."""
         phi = phi.detach()
         total, own, nothing = similarity.new_zeros(()), phi.diagonal(), torch.zeros_like(phi, dtype=torch.bool)
         for scores, of_items in ((similarity, phi.T), (similarity.T, phi)):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fivesentences.config.types import EvaluationPhi, Positive
-from fivesentences.losses.loss import Loss, checked_batch, torch, unless
+from fivesentences.losses.loss import LossOfPhi, torch, unless
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TEMPERATURE = 0.07  # of InfoNCE
 
 
-class SoftLabels(Loss):
+class SoftLabels(LossOfPhi):
     """KL divergence from the softmax of phi to that of the similarity, averaged over queries and directions."""
 
     title = "soft labels"
@@ -32,11 +32,6 @@ class SoftLabels(Loss):
     """Temperature of the similarity."""
     weight: Positive = 1.0
     """Factor of the loss."""
-
-    @property
-    def phi_read(self) -> str:
-        """The phi of the labels."""
-        return self.phi
 
     @property
     def parts(self) -> list[str]:
@@ -53,18 +48,8 @@ class SoftLabels(Loss):
             *unless(1.0, self.weight, "weight {}"),
         ]
 
-    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Compute the loss, a scalar.
-
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs.
-
-        Raises:
-            InputError: If the shapes disagree.
-        """
-        checked_batch("SoftLabels", similarity, phi, needs_phi=True)
-        assert phi is not None
+    def computed(self, similarity: Tensor, phi: Tensor) -> Tensor:
+        """Compute the loss of a checked batch, see ``LossOfPhi``."""
         phi = phi.detach()
         total = similarity.new_zeros(())
         for scores, labels in ((similarity, phi.T), (similarity.T, phi)):  # each [queries, items]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from fivesentences.config.types import EvaluationPhi
-from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
+from fivesentences.losses.loss import MARGIN, LossOfPhi, Margin, torch, unless
 from fivesentences.losses.semantic_adaptive_margin import random_cycle
 from fivesentences.losses.triplet import TripletLoss
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class SparingTriplet(Loss):
+class SparingTriplet(LossOfPhi):
     """Triplet loss with the hardest negative whose phi is at most a threshold.
 
     A caption that says what an image's captions say is likely to be right: a pair with a larger phi is no negative. The
@@ -48,11 +48,6 @@ class SparingTriplet(Loss):
         return ", ".join(self.words(phis))
 
     @property
-    def phi_read(self) -> str:
-        """The phi by which pairs are spared."""
-        return self.phi
-
-    @property
     def parts(self) -> list[str]:
         """Readable settings for a folder name."""
         phi = self.phi if self.spared == "by_phi" else f"shuffled_{self.phi}"
@@ -66,21 +61,11 @@ class SparingTriplet(Loss):
             *unless(MARGIN, self.margin, "margin {}"),
         ]
 
-    def __call__(self, similarity: Tensor, phi: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Compute the loss, a scalar.
-
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs.
-
-        Raises:
-            InputError: If the shapes disagree.
-        """
-        batch = checked_batch("SparingTriplet", similarity, phi, needs_phi=True)
-        assert phi is not None
+    def computed(self, similarity: Tensor, phi: Tensor) -> Tensor:
+        """Compute the loss of a checked batch, see ``LossOfPhi``."""
         if self.spared == "shuffled":
             if self._drawn is None or self._drawn[0] is not phi:
-                self._drawn = phi, random_cycle(batch, None).to(phi.device)
+                self._drawn = phi, random_cycle(len(phi), None).to(phi.device)
             place = self._drawn[1]
             phi = phi[place][:, place]
         spared = (self.threshold < phi.T).fill_diagonal_(False)

@@ -70,10 +70,9 @@ def code_of_run(spec: RunSpec) -> str:
 
     What all runs share has a version instead, see ``VERSIONS``.
     """
-    terms = {kind.__module__ for term in spec.loss.terms for kind in named_kinds(Loss, type(term))}
-    return code_named(
-        frozenset({spec.model.implementation.partition(":")[0], *terms}), named_kinds(ModelSpec, type(spec.model))
-    )
+    of_losses = {kind.__module__ for term in spec.loss.terms for kind in named_kinds(Loss, type(term))}
+    modules = {spec.model.implementation.partition(":")[0], *of_losses} - {Loss.__module__}
+    return code_named(frozenset(modules), named_kinds(ModelSpec, type(spec.model)))
 
 
 def named_kinds(base: type, kind: type) -> tuple[type, ...]:
