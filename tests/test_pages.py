@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/*.md")])
 # Blocks that no command of this program writes, and what keeps them true.
 TYPED = {"docs/losses.md": "tests/losses/test_losses_page.py runs the block of Python above it"}
-# A place of docs/outputs for the output of a command.
+# A place of docs/tools/outputs for the output of a command.
 PLACE = re.compile(r"^<!-- output[^:\n]*: (?P<command>[^\n]*?) -->\n.*?^<!-- /output -->$", re.M | re.S)
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 
@@ -54,7 +54,7 @@ def typed_blocks(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_block_of_output_was_typed(page):
     found = typed_blocks(page.read_text(encoding="utf-8"))
-    assert bool(found) == (str(page.relative_to(ROOT)) in TYPED), f"write it by a place, see docs/outputs: {found}"
+    assert bool(found) == (str(page.relative_to(ROOT)) in TYPED), f"write it by a place, see docs/tools: {found}"
 
 
 def test_a_reader_sees_every_command_whose_output_is_shown():

@@ -16,7 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
-SHOWN = (RESULTS, Path("docs", "demo"))  # docs/keep_demo makes the second
+SHOWN = (RESULTS, Path("docs", "demo"))  # docs/tools/keep_demo makes the second
 FRAME = '<header class="side">'  # where navigation begins, in paper/templates/shell.html
 
 

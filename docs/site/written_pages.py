@@ -55,7 +55,7 @@ FILES: dict[str, Any] = {
 }
 PLACE = re.compile(r"<!-- table (\w+) -->.*?<!-- / -->", re.DOTALL)
 OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*)")  # two dashes would become one long one
-PLACE_OF_VALUE = re.compile(r"<!--.*?-->")  # marks of docs/values in a headline
+PLACE_OF_VALUE = re.compile(r"<!--.*?-->")  # marks of docs/tools/values in a headline
 METRICS = """\
 # Metrics
 

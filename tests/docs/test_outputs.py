@@ -1,4 +1,4 @@
-"""docs/outputs: what commands print in pages comes from running them."""
+"""docs/tools/outputs: what commands print in pages comes from running them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-loader = SourceFileLoader("outputs", str(Path(__file__).parents[2] / "docs" / "outputs"))
+loader = SourceFileLoader("outputs", str(Path(__file__).parents[2] / "docs" / "tools" / "outputs"))
 outputs = module_from_spec(spec_from_loader("outputs", loader) or pytest.fail("no module"))
 loader.exec_module(outputs)
 

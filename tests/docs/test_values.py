@@ -1,4 +1,4 @@
-"""docs/values: numbers and tables in pages come from results."""
+"""docs/tools/values: numbers and tables in pages come from results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-loader = SourceFileLoader("values", str(Path(__file__).parents[2] / "docs" / "values"))
+loader = SourceFileLoader("values", str(Path(__file__).parents[2] / "docs" / "tools" / "values"))
 values = module_from_spec(spec_from_loader("values", loader) or pytest.fail("no module"))
 loader.exec_module(values)
 

@@ -1,7 +1,7 @@
 """Damage what the workflow stands on, and check that it says in one sentence what to do, and that doing so is enough.
 
 Not part of `uv run pytest`, since it takes many minutes. Each fault is done to a copy of a finished folder, of which
-some results are removed. It writes faults.md, from which `docs/values`
+some results are removed. It writes faults.md, from which `docs/tools/values`
 makes the page. Disks that are full are mounted, for which it must be root:
 
     uv run python tests/workflow/fault_campaign.py --out results/reliability

@@ -2,7 +2,7 @@
 
 Not part of `uv run pytest`, since it takes many minutes. A job must end with one sentence, or make the same bytes as in
 an undisturbed folder; kinds of the commands are those of tests/test_flipped_bytes.py. CSV, HTML and pictures that only
-people read are left out. It writes flips.csv and flips.md, from which `docs/values` makes the page:
+people read are left out. It writes flips.csv and flips.md, from which `docs/tools/values` makes the page:
 
     uv run python tests/workflow/flip_campaign.py --out results/reliability
 """

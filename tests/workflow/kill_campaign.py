@@ -1,7 +1,7 @@
 """Kill the workflow again and again while it makes one scale, and commands at their steps, and compare the results.
 
 Not part of `uv run pytest`, since it takes many minutes. It writes kills.csv and kills.md, commands.csv and
-commands.md, from which `docs/values` makes the page where FOLDER is results/reliability:
+commands.md, from which `docs/tools/values` makes the page where FOLDER is results/reliability:
 
     uv run python tests/workflow/kill_campaign.py --out results/reliability
 """

@@ -17,7 +17,7 @@ from fivesentences.commands.arguments import Quiet
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
-SHIPPED = Path(fivesentences.__file__).parent / "scenes" / "example"  # docs/example makes them
+SHIPPED = Path(fivesentences.__file__).parent / "scenes" / "example"  # docs/tools/example makes them
 DECIMALS = 5  # processors differ in later ones, and equal captions must tie on all of them
 
 

@@ -43,7 +43,7 @@ def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path)
     write_ledger(KEPT, papers, tmp_path)
     for name in ("index.html", "claims.csv"):
         kept = (ROOT / "results" / "paper" / "claims" / name).read_bytes()
-        assert (tmp_path / name).read_bytes() == kept, f"{name} is of other results; run docs/ledger"
+        assert (tmp_path / name).read_bytes() == kept, f"{name} is of other results; run docs/tools/ledger"
     frame = pd.read_csv(tmp_path / "claims.csv", index_col=["paper", "name"])
     for path in KEPT:
         content = read_claims(path)
