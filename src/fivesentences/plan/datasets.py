@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fivesentences import corpus
 from fivesentences.config.consents import is_agreed, request
-from fivesentences.config.datasets import CatalogueFile
-from fivesentences.config.scales import JUDGEMENTS
+from fivesentences.config.datasets import Catalogue, CatalogueFile
+from fivesentences.config.scales import JUDGEMENTS, Scale
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import PAGE, at_hand, files_to_read, recorded
 from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
 from fivesentences.corpus.unpacking import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.plan.places import Places
 from fivesentences.storage import write_json
+from fivesentences.study.exhibits import Exhibit
 from fivesentences.versions import VERSIONS
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 # What planning remembers of files that no rule makes: of each its digest, and of captions the images that they name.
 FILES, IMAGES = Path(".snakemake/files.json"), Path(".snakemake/images.json")
@@ -43,8 +41,8 @@ class Datasets:
         download_folders: Where downloads are looked for.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.catalogue, self.places, self.exhibits = plan.scale, plan.catalogue, plan.places, plan.exhibits
+    def __init__(self, scale: Scale, catalogue: Catalogue, places: Places, exhibits: Mapping[str, Exhibit]):
+        self.scale, self.catalogue, self.places, self.exhibits = scale, catalogue, places, exhibits
         loaders = {name: data.loader for name, data in self.scale.datasets.items()}
         self.own = [name for name, loader in loaders.items() if loader == "folder"]
         self.scenes = [name for name, loader in loaders.items() if loader == "scenes"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fivesentences.config.datasets import PrecompData, ReleasedRegions
+from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.places import Places
 from fivesentences.study.runs import RunSpec
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
 
@@ -42,9 +41,10 @@ class Features:
         pictured_features, pictured_datasets: Those that pages show, which are none where photographs may not be shown.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.catalogue, self.places, self.datasets = plan.scale, plan.catalogue, plan.places, plan.datasets
-        scale, runs = plan.scale, plan.all_runs
+    def __init__(
+        self, scale: Scale, catalogue: Catalogue, places: Places, datasets: Datasets, runs: Mapping[str, RunSpec]
+    ):
+        self.scale, self.catalogue, self.places, self.datasets = scale, catalogue, places, datasets
         grid, further = scale.grid_features, scale.further_features.values()
         # Before reduction, by the name of their file; what differs in preparation alone is one of them.
         asked = [spec for spec in (scale.features, grid, scale.own_grid_features, *further) if spec is not None]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fivesentences.config.documents import AnyDocuments
+from fivesentences.config.scales import Scale
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.features import Features
 from fivesentences.plan.jobs import shared_out
-from fivesentences.study.subspace_runs import PlacedRun
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
+from fivesentences.plan.places import Places
+from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 
 
 class Subspaces:
@@ -24,10 +24,17 @@ class Subspaces:
         document_specs: How documents are read and divided, by name.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.places, self.datasets, self.features = plan.scale, plan.places, plan.datasets, plan.features
-        self.runs, self.all_runs = (made.subspaces for made in plan.made.values())
-        scale = plan.scale
+    def __init__(
+        self,
+        scale: Scale,
+        places: Places,
+        datasets: Datasets,
+        features: Features,
+        runs: Mapping[str, SubspaceRun],
+        all_runs: Mapping[str, SubspaceRun],
+    ):
+        self.scale, self.places, self.datasets, self.features = scale, places, datasets, features
+        self.runs, self.all_runs = runs, all_runs
         self.document_specs: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
         most = 1 if scale.categories is None else scale.categories.runs_per_job
         # Every seed has the same methods, so that jobs take about the same time.
