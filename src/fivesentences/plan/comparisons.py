@@ -96,6 +96,10 @@ class Comparisons:
         options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)], "queries": spec.queries}
         return Retrievals(study, dataset, list(runs), list(phis), options)
 
+    def matrices_of(self, shown: Retrievals) -> dict[str, str]:
+        """Return the matrices that judge retrievals, by phi."""
+        return {phi: str(self.shown.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
+
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of a table or figure that the scale makes, paired by seed."""
         specs, study = self.shown.exhibits[exhibit].contrast_specs(), self.shown.study_of(exhibit)
@@ -140,6 +144,12 @@ class Comparisons:
         rows = [row for name in self.exhibits_made_from("margins") for row in self.shown.rows[scale, name]]
         runs = {run.name: run for row in rows for run in row.runs if isinstance(run, RunSpec)}
         return [run for run in runs.values() if dataset in (None, run.dataset)]
+
+    def phi_of_margins(self, scale: str, dataset: str) -> list[str]:
+        """Return files of phi that the margins of a dataset's captions, and of its runs, are made from."""
+        of_captions = [file for one in self.phi.captions_with_margins(dataset) for file in one["phi_files"].values()]
+        of_runs = self.phi.files_read_by(self.runs_with_margins(scale, dataset))
+        return sorted({*of_captions, *map(str, of_runs)})
 
     def settings_of_margins(self, scale: str, dataset: str) -> list[dict[str, Any]]:
         """Return folder, features and files of phi of each run whose margins are measured."""

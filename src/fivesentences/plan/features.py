@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.scales import Scale
+from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.places import Places
 from fivesentences.study.runs import RunSpec
 
+LEAST_TO_EXTRACT, MOST_TO_EXTRACT = 4 * 60, 24 * 60  # minutes of a job
+# Seconds per photograph, with reserve: bottom-up attention takes 18 on a processor core (docs/detectors.md), ResNet-152
+# 0.3 (docs/extraction.md). On a GPU neither was measured.
+SECONDS_TO_DETECT, SECONDS_TO_DESCRIBE, SECONDS_ON_GPU = 20.0, 0.5, 1.0
 WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
 
 
@@ -109,6 +116,41 @@ class Features:
         found = data if data.loader == "precomp" else regions
         assert found is not None  # the rule's constraints
         return found
+
+    def content_of_folder(self, dataset: str) -> list[str | None]:
+        """Return digests of what the precomp folder of a dataset holds of features: all of it but the texts."""
+        data = self.folder_of_features(dataset)
+        files = sorted(precomp_folder(data.folder, data.prefix).iterdir()) if data.folder.is_dir() else []
+        kept = (file for file in files if file.suffix != ".txt" and not file.name.startswith("."))
+        return self.datasets.content_of(*kept)
+
+    def images_of(self, dataset: str) -> Path:
+        """Return the images that features are made of: a corpus without its captions, or drawn scenes."""
+        drawn = dataset in self.datasets.scenes
+        return self.places.corpus(dataset) if drawn else self.places.images(dataset)
+
+    def before_reduction(self, dataset: str, reduced: str) -> Path:
+        """Return the features that are to be reduced."""
+        spec = self.reduced_features[reduced]
+        return self.places.source_of_features(dataset, spec, self.is_described(dataset, spec))
+
+    def settings_of(self, extracted: str) -> dict[str, Any]:
+        """Return the settings of an extraction as plain data."""
+        return self.extracted_features[extracted].model_dump(mode="json", exclude_defaults=True)
+
+    def on_gpu(self, extracted: str) -> bool:
+        """Tell whether features must be extracted on a GPU: by a network, at a scale that has one."""
+        return self.scale.training.gpu and self.extracted_features[extracted].extractor != "grid_descriptors"
+
+    def minutes_to_extract(self, dataset: str, extracted: str) -> int:
+        """Return the time that a scheduler should grant a first attempt to extract features, or a part of them.
+
+        A job that meets its limit loses no finished image, so that none needs to have more than a day.
+        """
+        spec, images = self.extracted_features[extracted], sum(n for n, _ in self.datasets.sizes_of(dataset).values())
+        on_processor = SECONDS_TO_DETECT if spec.layout == "regions" else SECONDS_TO_DESCRIBE
+        seconds = (SECONDS_ON_GPU if self.on_gpu(extracted) else on_processor) * images / spec.parts
+        return min(max(LEAST_TO_EXTRACT, math.ceil(60 + seconds / 60)), MOST_TO_EXTRACT)
 
     def weights_of(self, extracted: str) -> list[Path]:
         """Return the file of an extractor's weights; none if a library fetches its own, whatever a mirror has.

@@ -87,6 +87,11 @@ class Report:
                 return [places.subspace_projection(scale, name), *margins]
         return []
 
+    def texts_of(self, exhibit: str) -> dict[str, str]:
+        """Return the text of ``snakemake --report`` on a table or figure."""
+        spec, paper = self.shown.exhibits[exhibit], self.shown.study_of(exhibit).paper
+        return {"paper": paper, "name": spec.name, "title": spec.title, "caption": spec.caption}
+
     def shown_by(self, scale: str, exhibit: str) -> list[str]:
         """Return names of the runs, of matching or category retrieval, that a table or figure is made from."""
         match self.shown.exhibits[exhibit].reads:

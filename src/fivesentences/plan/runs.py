@@ -96,6 +96,10 @@ class Runs:
         """Return the study of a table or figure."""
         return self.studies[exhibit.partition("/")[0]]
 
+    def of_study(self, exhibits: Iterable[str], study: str) -> list[str]:
+        """Return the tables or figures of one study."""
+        return [name for name in exhibits if name.partition("/")[0] == study]
+
     def settings(self, scale: str, finding: bool = False) -> dict[str, Any]:
         """Return the scale, or its complete form, as plain data.
 
@@ -126,6 +130,10 @@ class Runs:
     def runs_of_job(self, job: str) -> list[RunSpec]:
         """Return the runs of a training job."""
         return [self.all_runs[name] for name in self.jobs[job].runs]
+
+    def vocabularies_of(self, job: str) -> list[Path]:
+        """Return word lists that the runs of a training job read instead of counting words."""
+        return sorted({words for run in self.runs_of_job(job) if (words := run.training.vocabulary) is not None})
 
     def settings_to_train(self, job: str) -> list[dict[str, Any]]:
         """Return settings, folder and files of phi of each run of a training job."""

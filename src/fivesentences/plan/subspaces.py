@@ -96,6 +96,13 @@ class Subspaces:
                 return {"folder": spec.folder}
         return {}
 
+    def given_for(self, documents: str) -> list[Path]:
+        """Return what documents are read from that no rule makes, folders in an original layout too."""
+        spec = self.document_specs[documents]
+        if spec.loader == "nus_wide":
+            return [spec.folder]
+        return [] if spec.loader == "corpus" else list(self.read_for_documents(documents).values())
+
     def vectors_of_texts(self, documents: str) -> list[Path]:
         """Return vectors of the texts of documents; none where texts are words."""
         vectors = documents in self.documents_with("vectors")
