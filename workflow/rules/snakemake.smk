@@ -1,9 +1,10 @@
 # What this workflow changes in Snakemake, and what it reads there that is no documented interface. A later version may
 # have neither: then what is changed stays as it is there, and what is read ends the planning by a sentence.
+# A rule file shares its names with Snakemake's own module: `from copy import copy` would take a module away that 9.13 needs.
+import copy
 import inspect
 import shlex
 import sys
-from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +26,7 @@ if Path(sys.executable).is_file() and shlex.quote(sys.executable) != sys.executa
 # github.com/snakemake/snakemake/issues/3254: after a job it deletes outputs that are older than an input, be it `ancient`, and
 # the file of a user may be dated ahead.
 async def check_output_mtime(dag, job, output, check=DAG.check_output_mtime):
-    fresh = copy(job)
+    fresh = copy.copy(job)
     fresh.input = [file for file in job.input if not file.is_ancient]
     await check(dag, fresh, output)
 
