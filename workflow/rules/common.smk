@@ -11,11 +11,9 @@ from fivesentences.config.files import base_of, check_in_shell, nearby
 from fivesentences.config.metrics import METRICS
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
-from fivesentences.machine import cuda, may_find_cuda
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import RECORD, remove_leftovers
-from fivesentences.training.fingerprint import code_of_run
-from fivesentences.training.subspaces.code import code_of_method
+from fivesentences.study.code import code_of_method, code_of_run
 from fivesentences.versions import VERSIONS, code_of_drawing
 
 # Files of the command line win; else those of `configfile:`, the demo's or that of a workflow that uses this one as a module.
@@ -72,6 +70,8 @@ wildcard_constraints:
 # Remove what a killed workflow left half written; not on a cluster, whose jobs may still be writing, and which has GPUs.
 onstart:
     if workflow.local_exec:
+        from fivesentences.machine import cuda, may_find_cuda  # not to plan
+
         remove_leftovers(PLAN.places.results)
         if any(needs_gpu(job) for job in workflow.dag.needrun_jobs()) and not may_find_cuda():
             try:

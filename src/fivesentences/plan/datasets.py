@@ -15,7 +15,7 @@ from fivesentences.config.scales import JUDGEMENTS, Scale
 from fivesentences.config.types import Judge
 from fivesentences.corpus.catalogue import PAGE, at_hand, files_to_read, precomp_folder, recorded
 from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
-from fivesentences.corpus.unpacking import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
+from fivesentences.corpus.unpacked import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.plan.places import Places
