@@ -20,7 +20,7 @@ from fivesentences.plan.subspaces import Subspaces
 from fivesentences.study.runs import RunSpec
 
 
-def without_labels(scale: Scale, datasets: Datasets) -> Scale:
+def without_labels(datasets: Datasets) -> Scale:
     """Return a scale with ``labels: here`` without labels whose file is neither in place nor in a mirror."""
     absent = []
     for dataset in datasets.except_for(datasets.scenes):
@@ -30,27 +30,22 @@ def without_labels(scale: Scale, datasets: Datasets) -> Scale:
         ]
         if how:
             absent.append(AbsentData(part="labels", name=dataset, how=how))
-    return without(scale, absent)
+    return without(datasets.scale, absent)
 
 
 def absent_data(
-    scale: Scale,
-    absent: Mapping[Path, str],
-    datasets: Datasets,
-    features: Features,
-    subspaces: Subspaces,
-    runs: Iterable[RunSpec],
+    absent: Mapping[Path, str], datasets: Datasets, features: Features, subspaces: Subspaces, runs: Iterable[RunSpec]
 ) -> list[AbsentData]:
     """Return what files that are missing are for; of a file that everything needs nothing.
 
     Photographs for pages come last: where rows are left out, perhaps no page shows them.
 
     Args:
-        scale: The scale.
         absent: Files and folders that are missing, with what a person must do for each.
-        datasets, features, subspaces: Parts of its plan.
+        datasets, features, subspaces: Parts of a scale's plan.
         runs: Its training runs.
     """
+    scale = datasets.scale
     found: dict[tuple[str, str, str | None], AbsentData] = {}
 
     def look(part: Any, name: str, files: Iterable[Path], of: str | None = None) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
+from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.scales import Scale
 from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.places import Places
 from fivesentences.study.runs import RunSpec
 
 LEAST_TO_EXTRACT, MOST_TO_EXTRACT = 4 * 60, 24 * 60  # minutes of a job
@@ -48,10 +47,9 @@ class Features:
         pictured_features, pictured_datasets: Those that pages show, which are none where photographs may not be shown.
     """
 
-    def __init__(
-        self, scale: Scale, catalogue: Catalogue, places: Places, datasets: Datasets, runs: Mapping[str, RunSpec]
-    ):
-        self.scale, self.catalogue, self.places, self.datasets = scale, catalogue, places, datasets
+    def __init__(self, datasets: Datasets, runs: Collection[RunSpec]):
+        self.scale, self.catalogue, self.places = datasets.scale, datasets.catalogue, datasets.places
+        self.datasets, scale = datasets, datasets.scale
         grid, further = scale.grid_features, scale.further_features.values()
         # Before reduction, by the name of their file; what differs in preparation alone is one of them.
         asked = [spec for spec in (scale.features, grid, scale.own_grid_features, *further) if spec is not None]
@@ -59,12 +57,12 @@ class Features:
         self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
         released = [grid.source] if grid is not None and self.released_regions else []
         self.precomp_features = list(self.extracted_features) if self.datasets.precomp else released
-        read = {(run.dataset, run.features.source): run.features for run in runs.values()}
+        read = {(run.dataset, run.features.source): run.features for run in runs}
         self.extracted = sorted(one for one, features in read.items() if not self.is_described(one[0], features))
         self.pictured_features = self.extracted if scale.photographs else []
-        self.datasets_of_runs = sorted({run.dataset for run in runs.values()})
+        self.datasets_of_runs = sorted({run.dataset for run in runs})
         self.pictured_datasets = self.datasets_of_runs if scale.photographs else []
-        specs = [run.features for run in runs.values()]
+        specs = [run.features for run in runs]
         if scale.features is not None and scale.categories is not None:
             specs.append(scale.features)  # of documents that are images of a corpus
         self.reduced_features = {spec.stem: spec for spec in specs if spec.stem != spec.source}

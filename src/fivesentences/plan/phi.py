@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.scales import RIGHT, Scale
+from fivesentences.config.scales import RIGHT
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
 from fivesentences.plan.datasets import Datasets
-from fivesentences.plan.places import Places, as_text, captions_of, part_of
+from fivesentences.plan.places import as_text, captions_of, part_of
+from fivesentences.plan.runs import Runs
 from fivesentences.semantics.registry import PACKAGED, is_drawn, is_given, model_of, needs_tuples
-from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import Study
 
 
 class Phi:
@@ -29,17 +28,10 @@ class Phi:
         InputError: If a phi names an unknown model.
     """
 
-    def __init__(
-        self,
-        scale: Scale,
-        places: Places,
-        datasets: Datasets,
-        studies: Mapping[str, Study],
-        exhibits: Mapping[str, Exhibit],
-        runs: Mapping[str, RunSpec],
-    ):
-        self.scale, self.places, self.datasets = scale, places, datasets
-        self.studies, self.exhibits, self.runs = studies, exhibits, runs
+    def __init__(self, shown: Runs, datasets: Datasets):
+        self.scale, self.places, self.datasets = shown.scale, shown.places, datasets
+        self.studies, self.exhibits, self.runs = shown.studies, shown.exhibits, shown.all_runs
+        scale = shown.scale
         self.single_phis = list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
         self.shown_phis = self.phis_read()
         evaluation = self.single_phis if scale.roles else []

@@ -72,10 +72,8 @@ class Plan(Runs):
         self.catalogue, self.config, self.claims = catalogue, config, tuple(claims)
         # Each reads those before it.
         self.datasets = Datasets(self.scale, catalogue, self.places, self.exhibits)
-        self.features = Features(self.scale, catalogue, self.places, self.datasets, self.all_runs)
-        self.phi = Phi(self.scale, self.places, self.datasets, self.studies, self.exhibits, self.all_runs)
-        methods = [made.subspaces for made in self.made.values()]
-        self.subspaces = Subspaces(self.scale, self.places, self.datasets, self.features, *methods)
+        self.features = Features(self.datasets, self.all_runs.values())
+        self.phi, self.subspaces = Phi(self, self.datasets), Subspaces(self, self.datasets, self.features)
         self.comparisons = Comparisons(self, self.datasets, self.features, self.phi, self.subspaces)
         parts = (self.datasets, self.features, self.phi, self.subspaces, self.comparisons)
         self.report = Report(self, *parts, config, self.claims)
@@ -92,19 +90,18 @@ class Plan(Runs):
         Raises:
             InputError: If not: which setting names what. If the path of a file would not pass through Snakemake.
         """
-        for name in self.datasets.own:
-            for key in ("photographs", "captions"):
-                path = Path(getattr(self.scale.datasets[name], key))
-                if not path.exists():
-                    begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
-                    where, cure = f"datasets.{name}.{key}", "name yours"
-                    raise InputError(f"is '{path}', which does not exist{begins}", where=where, cure=cure)
+        named = [
+            (f"datasets.{name}.{key}", "is '{}', which does not exist", Path(getattr(self.scale.datasets[name], key)))
+            for name in self.datasets.own
+            for key in ("photographs", "captions")
+        ]
         for run in self.given:
-            for path in self.files_of_matrix(run):
-                if not path.exists():
-                    begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
-                    where = f"matrices_of_others, {self.matrix_of(run).name}"
-                    raise InputError(f"'{path}' does not exist{begins}", where=where, cure="name yours")
+            where = f"matrices_of_others, {self.matrix_of(run).name}"
+            named += [(where, "'{}' does not exist", path) for path in self.files_of_matrix(run)]
+        for where, what, path in named:
+            if not path.exists():
+                begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
+                raise InputError(f"{what.format(path)}{begins}", where=where, cure="name yours")
         for scale in self.scales:
             check_inputs(self.files_no_rule_makes(scale))
 
@@ -162,7 +159,7 @@ class Plan(Runs):
     def absent_data(self) -> list[AbsentData]:
         """Return what files that are missing are for; see ``absent.absent_data``."""
         absent = {path: how for one in self.scales for path, how in self.absent_files(one).items()}
-        return absent_data(self.scale, absent, self.datasets, self.features, self.subspaces, self.all_runs.values())
+        return absent_data(absent, self.datasets, self.features, self.subspaces, self.all_runs.values())
 
     def makes_anything(self) -> bool:
         """Tell whether anything is left to be made."""
@@ -237,7 +234,7 @@ def plan_of(
         return Plan(scale, studies, known, places=places, config=config, claims=claims)
 
     planned = plan(scale)
-    if scale.labels == "here" and (left := without_labels(planned.scale, planned.datasets)) is not planned.scale:
+    if scale.labels == "here" and (left := without_labels(planned.datasets)) is not planned.scale:
         planned = plan(left)
     # Without a list of downloads nobody knows what is missing.
     while scale.absent == "leave_out" and known.datasets and (found := planned.absent_data()):

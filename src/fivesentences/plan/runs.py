@@ -14,15 +14,7 @@ from fivesentences.study import expand
 from fivesentences.study.checks import check_scale
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import Row, SubspaceRow
-from fivesentences.study.runs import (
-    EnsembleRun,
-    GivenRun,
-    RunSpec,
-    Scored,
-    members_of,
-    method_and_folds,
-    recorded_run,
-)
+from fivesentences.study.runs import EnsembleRun, GivenRun, RunSpec, Scored, members_of, method_and_folds, recorded_run
 from fivesentences.study.study import Study
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from fivesentences.config.documents import AnyDocuments
-from fivesentences.config.scales import Scale
 from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.features import Features
 from fivesentences.plan.jobs import shared_out
-from fivesentences.plan.places import Places
-from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.plan.runs import Runs
+from fivesentences.study.subspace_runs import PlacedRun
 
 
 class Subspaces:
@@ -24,17 +23,10 @@ class Subspaces:
         document_specs: How documents are read and divided, by name.
     """
 
-    def __init__(
-        self,
-        scale: Scale,
-        places: Places,
-        datasets: Datasets,
-        features: Features,
-        runs: Mapping[str, SubspaceRun],
-        all_runs: Mapping[str, SubspaceRun],
-    ):
-        self.scale, self.places, self.datasets, self.features = scale, places, datasets, features
-        self.runs, self.all_runs = runs, all_runs
+    def __init__(self, shown: Runs, datasets: Datasets, features: Features):
+        self.scale, self.places, self.datasets, self.features = shown.scale, shown.places, datasets, features
+        self.runs, self.all_runs = (made.subspaces for made in shown.made.values())
+        scale = shown.scale
         self.document_specs: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
         most = 1 if scale.categories is None else scale.categories.runs_per_job
         # Every seed has the same methods, so that jobs take about the same time.
