@@ -44,7 +44,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import plan_of, scale_of
-from fivesentences.study.code import code_of_method, code_of_run
+from fivesentences.study.code import code_of_run
+from fivesentences.training.subspaces.code import code_of_method
 from fivesentences.training.fingerprint import fingerprint
 
 found, place = {}, SimpleNamespace(type="cpu")

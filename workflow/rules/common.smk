@@ -13,7 +13,8 @@ from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import RECORD, remove_leftovers
-from fivesentences.study.code import code_of_method, code_of_run
+from fivesentences.study.code import code_of_run
+from fivesentences.training.subspaces.code import code_of_method
 from fivesentences.versions import VERSIONS, code_of_drawing
 
 # Files of the command line win; else those of `configfile:`, the demo's or that of a workflow that uses this one as a module.

@@ -11,11 +11,8 @@ from functools import cache
 
 from fivesentences.losses import Loss
 from fivesentences.models.specs import ModelSpec
-from fivesentences.models.subspaces.specs import MethodSpec, TripletNetwork
 from fivesentences.study.runs import RunSpec
 from fivesentences.versions import syntax_of, syntax_of_module
-
-OF_TRIPLETS = frozenset({"fivesentences.losses.scheduled_margin", "fivesentences.losses.scheduled_margin_spec"})
 
 
 def code_of_run(spec: RunSpec) -> str:
@@ -36,9 +33,3 @@ def code_named(modules: frozenset[str], kinds: tuple[type, ...]) -> str:
     """Hash modules, and classes of settings that lie in one module with those of all models."""
     parts = [*map(syntax_of_module, sorted(modules)), *(syntax_of(inspect.getsource(kind)) for kind in kinds)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def code_of_method(spec: MethodSpec) -> str:
-    """Hash a method's settings, and the loss of a network of triplets; see ``code_of_run``."""
-    modules = OF_TRIPLETS if isinstance(spec, TripletNetwork) else frozenset[str]()
-    return code_named(modules, named_kinds(MethodSpec, type(spec)))

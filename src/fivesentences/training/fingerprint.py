@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import RECORD, content_of, sha256_of, write_record
+from fivesentences.seals import content_of, write_record
+from fivesentences.storage import RECORD, sha256_of
 from fivesentences.study.runs import RunSpec
 from fivesentences.versions import VERSIONS
 

@@ -21,11 +21,11 @@ from fivesentences.features.document_inputs import Inputs, Projector, Vectors, i
 from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, TripletNetwork
 from fivesentences.storage import remove, replacing, write_json
-from fivesentences.study.code import code_of_method
 from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.jobs import Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible
+from fivesentences.training.subspaces.code import code_of_method
 from fivesentences.training.subspaces.fit import Fit, Progress, Row, silent
 from fivesentences.training.subspaces.networks import networks_of, seeded, train_module
 from fivesentences.training.subspaces.triplets import CATEGORY_MARGINS, fit_triplets
