@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import multiprocessing
 import re
 import sys
 import time
@@ -121,13 +119,6 @@ def working(what: str, steps: int = 1) -> Iterator[Callable[[], None]]:
     """
     with Bar(what, max(steps, 1), in_logs=False) as bar:
         yield bar.advance
-
-
-@functools.cache
-def say_once(sentence: str) -> None:
-    """Print a sentence on standard error unless this process, or the one whose worker it is, printed it before."""
-    if multiprocessing.parent_process() is None:
-        print(visible(sentence), file=sys.stderr, flush=True)
 
 
 def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]:

@@ -176,7 +176,7 @@ def read_json(path: Path | str, cure: str = "") -> Any:
 def parts_of(content: Any) -> list[dict[str, Any]]:
     """Return the objects of a JSON file that have a checksum of their own: all of it, or the items of a list.
 
-    A note that has the ``sha256`` of ``storage.seal_of`` needs no other.
+    A note that has the ``sha256`` of ``seals.seal_of`` needs no other.
     """
     parts = content if isinstance(content, list) else [content]
     return parts if all(isinstance(part, dict) and "sha256" not in part for part in parts) else []

@@ -1,13 +1,16 @@
-"""The exceptions that a user is meant to read, phrases of their sentences, and the check for an extra."""
+"""The exceptions and notes that a user is meant to read, phrases of their sentences, and the check for an extra."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import errno
+import functools
 import importlib.util
+import multiprocessing
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 
@@ -83,6 +86,13 @@ def counted(number: float, thing: str) -> str:
 def visible(text: str) -> str:
     """Write control characters and halves of surrogate pairs as Python does: ``\\x1b``, ``\\n``."""
     return _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+@functools.cache
+def say_once(sentence: str) -> None:
+    """Print a sentence on standard error unless this process, or the one whose worker it is, printed it before."""
+    if multiprocessing.parent_process() is None:
+        print(visible(sentence), file=sys.stderr, flush=True)
 
 
 class InputError(ValueError):

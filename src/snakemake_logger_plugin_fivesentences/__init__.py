@@ -1,11 +1,15 @@
 """The log of the workflow: bars on a terminal, elsewhere (files, batch jobs, CI) a line per finished job.
 
-Snakemake finds this package by its name; ``profiles/default`` selects it. The bars are those of
-``snakemake-logger-plugin-rich``, which prints nothing where there is no terminal.
+Snakemake finds this package by its name; ``profiles/default``, which Snakemake adds to any other profile, selects it.
+The bars are those of ``snakemake-logger-plugin-rich``, which prints nothing where there is no terminal.
+
+On a SLURM cluster it leaves the log to Snakemake itself: bars would leave out why SLURM ended a job (CANCELLED,
+TIMEOUT) and where its log is.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from logging import LogRecord
@@ -25,11 +29,21 @@ class LogHandler(Bars):  # type: ignore[misc]  # the plugin has no types
         """Begin without jobs."""
         super().__post_init__()
         self.begun: dict[int, tuple[float, str, list[str]]] = {}  # second, rule and message, logs; by job
+        self.last: list[str] = []  # sentences that records call their ``last``
+        self.silent = any("slurm" in word for word in sys.argv[1:])
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """Whether Snakemake's own log is not shown."""
+        return not self.silent
 
     def emit(self, record: LogRecord) -> None:
         """Add what bars do not show: finished jobs where there is no terminal, the last lines of a failed job's log."""
         event = getattr(record, "event", None)
-        if event is None and record.getMessage().startswith(NOISE):
+        if self.silent or (event is None and record.getMessage().startswith(NOISE)):
+            return
+        if getattr(record, "last", False):
+            self.last.append(record.getMessage())
             return
         if event == LogEvent.JOB_INFO:
             what = f"{record.rule_name}: {record.rule_msg or ''}".rstrip(": ")  # type: ignore[attr-defined]
@@ -40,6 +54,13 @@ class LogHandler(Bars):  # type: ignore[misc]  # the plugin has no types
         super().emit(record)
         if event == LogEvent.JOB_FINISHED and not self.console.is_terminal:
             self._show_finished(record.job_id)  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Say what is to be the last."""
+        super().close()
+        for sentence in self.last:
+            self._say(sentence)
+        self.last.clear()
 
     def _show_finished(self, job: int) -> None:
         begun, what, _ = self.begun.pop(job, (time.monotonic(), f"job {job}", []))

@@ -13,7 +13,8 @@ import pytest
 
 from fivesentences.config.datasets import CatalogueFolder
 from fivesentences.corpus import unpacking
-from fivesentences.corpus.unpacking import PROGRAMS, is_unpacked_here, unpack
+from fivesentences.corpus.unpacked import PROGRAMS, is_unpacked_here
+from fivesentences.corpus.unpacking import unpack
 from fivesentences.errors import InputError
 from rar import rar_of
 

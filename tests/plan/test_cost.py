@@ -11,14 +11,7 @@ import yaml
 
 from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
-from fivesentences.plan.cost import (
-    extracts_on_gpu,
-    minutes_to_extract,
-    seconds_per_step,
-    sizes_of,
-    steps_of,
-    training_of,
-)
+from fivesentences.plan.cost import seconds_per_step, steps_of, training_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.study.runs import RunSpec
 from plan.conftest import leave_job
@@ -55,7 +48,7 @@ def plan_with(*, gpu: bool = True, **features: object) -> Plan:
 def test_the_time_of_an_extraction_grows_with_its_photographs(dataset, gpu, features, minutes) -> None:
     plan = plan_with(gpu=gpu, **features)
     (extracted,) = plan.features.extracted_features
-    assert minutes_to_extract(plan, dataset, extracted) == minutes
+    assert plan.features.minutes_to_extract(dataset, extracted) == minutes
 
 
 @pytest.mark.slow
@@ -63,7 +56,7 @@ def test_drawn_features_need_no_gpu() -> None:
     for extractor, needed in (("grid_descriptors", False), ("vgg19", True)):
         plan = plan_with(extractor=extractor)
         (extracted,) = plan.features.extracted_features
-        assert extracts_on_gpu(plan, extracted) == needed
+        assert plan.features.on_gpu(extracted) == needed
 
 
 # --- trainings --------------------------------------------------------------------------------------------------------
@@ -84,7 +77,7 @@ def test_the_steps_of_the_papers_are_those_of_their_data_batches_and_epochs(pape
     def steps(model: str, dataset: str, fraction: float = 1.0) -> set[int | None]:
         runs = (run for run in paper.runs.values() if (run.model.name, run.dataset) == (model, dataset))
         return {
-            steps_of(run, sizes_of(paper, dataset))
+            steps_of(run, paper.datasets.sizes_of(dataset))
             for run in runs
             if run.fraction == fraction and run.captions_per_image is None
         }
@@ -92,7 +85,7 @@ def test_the_steps_of_the_papers_are_those_of_their_data_batches_and_epochs(pape
     assert steps("scan", "flickr30k") == {30 * math.ceil(145_000 / 128)}
     assert steps("cvse", "flickr30k", 0.1) == {50 * math.ceil(14_500 / 128)}
     assert steps("vsrn", "coco") == {30 * math.ceil(566_435 / 128)}
-    every = [steps_of(run, sizes_of(paper, run.dataset)) for run in paper.runs.values()]
+    every = [steps_of(run, paper.datasets.sizes_of(run.dataset)) for run in paper.runs.values()]
     assert sum(filter(None, every)) == 7_854_416 and None not in every
 
 
@@ -126,32 +119,32 @@ SCENES = {
 def test_seconds_of_a_step_come_from_jobs_that_ran_whatever_their_epochs(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = planned(SCENES)
-    assert seconds_per_step(plan) == {}
+    assert seconds_per_step(plan.places, plan.datasets) == {}
     batches = math.ceil(200 / 16)
     leave_job(plan, "scenes/vsepp/1", seconds=26.0, epochs=1)  # one epoch of two
-    assert seconds_per_step(plan) == {"vsepp": pytest.approx(26.0 / batches)}
+    assert seconds_per_step(plan.places, plan.datasets) == {"vsepp": pytest.approx(26.0 / batches)}
     leave_job(plan, "scenes/vsepp/1", seconds=26.0, epochs=2)
-    assert seconds_per_step(plan) == {"vsepp": pytest.approx(13.0 / batches)}
+    assert seconds_per_step(plan.places, plan.datasets) == {"vsepp": pytest.approx(13.0 / batches)}
     leave_job(plan, "scenes/sgr/1", seconds=5.0, epochs=1)
     Path("logs/benchmarks/training/scenes/sgr/1.tsv").write_text("cut")
     Path("logs/benchmarks/training/scenes/other").mkdir()
     Path("logs/benchmarks/training/scenes/other/1.tsv").write_text("s\n3\n")  # its record is gone
-    assert set(seconds_per_step(plan)) == {"vsepp"}
+    assert set(seconds_per_step(plan.places, plan.datasets)) == {"vsepp"}
 
 
 def test_a_run_that_two_tables_share_counts_once_and_what_is_unknown_is_said(paper) -> None:
     runs: list[RunSpec] = [run for run in paper.runs.values() if run.model.name in ("scan", "cvse")]
-    once, twice = (training_of(some, paper, {"scan": 0.011}) for some in (runs, runs + runs))
+    once, twice = (training_of(some, paper.datasets, {"scan": 0.011}) for some in (runs, runs + runs))
     assert once == twice and once.runs == len(runs) and once.models == ("cvse",)
-    steps = sum(steps_of(run, sizes_of(paper, run.dataset)) or 0 for run in runs if run.model.name == "scan")
+    steps = sum(steps_of(run, paper.datasets.sizes_of(run.dataset)) or 0 for run in runs if run.model.name == "scan")
     assert once.seconds == pytest.approx(0.011 * steps) and once.hours == f"{once.seconds / 3600:.1f} + unknown"
-    assert training_of([], paper, {}).hours == ""
+    assert training_of([], paper.datasets, {}).hours == ""
 
 
 def test_runs_on_data_of_unknown_size_have_no_steps() -> None:
     mine = {"loader": "folder", "photographs": "images", "captions": "captions.csv"}
     plan = planned(SCENES | {"datasets": {"scenes": mine}})
-    cost = training_of(plan.runs.values(), plan, {"vsepp": 1.0, "sgr": 1.0})
+    cost = training_of(plan.runs.values(), plan.datasets, {"vsepp": 1.0, "sgr": 1.0})
     assert (cost.steps, cost.unsized, cost.hours) == (0, len(plan.runs), "unknown")
 
 

@@ -189,7 +189,7 @@ def test_jobs_of_a_scale_read_what_their_runs_need_and_no_more(plans, jobs_of):
         specs = plan.runs_of_job(f"{job.wildcards['dataset']}/{job.wildcards['job']}")
         assert [one["folder"] for one in job.params["runs"]] == [str(plan.places.run(spec.name)) for spec in specs]
         read_here = {job.inputs["corpus"], job.inputs["features"], *job.inputs["phi"]}
-        assert read_here == set(map(str, plan.inputs_of_training(specs)))
+        assert read_here == set(map(str, plan.report.inputs_of_training(specs)))
     table3 = count(jobs_of(BROAD, "table3"))
     assert (table3["train"], table3["make_table"], table3["plot_figure"]) == (8, 1, 0)
     figure = count(jobs_of(BROAD, "metric_agreement_agreement"))

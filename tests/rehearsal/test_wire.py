@@ -21,7 +21,8 @@ from fivesentences.config.reading import read
 from fivesentences.corpus import download, fetch, load_flickr8k
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.unpacking import PROGRAMS, unpack
+from fivesentences.corpus.unpacked import PROGRAMS
+from fivesentences.corpus.unpacking import unpack
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features.detectors.bottom_up import BottomUpAttention
 from fivesentences.features.detectors.weights import read_state

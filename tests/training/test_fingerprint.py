@@ -28,7 +28,7 @@ ASK = """
 import json, sys
 from fivesentences.models import MODELS
 from fivesentences.study.runs import RunSpec
-from fivesentences.training.fingerprint import code_of_run
+from fivesentences.study.code import code_of_run
 
 recorded, found = json.loads(sys.argv[1]), {}
 for name in MODELS:
@@ -44,8 +44,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import plan_of, scale_of
-from fivesentences.training.fingerprint import code_of_run, fingerprint
+from fivesentences.study.code import code_of_run
 from fivesentences.training.subspaces.code import code_of_method
+from fivesentences.training.fingerprint import fingerprint
 
 found, place = {}, SimpleNamespace(type="cpu")
 for scale in ("demo", "flickr8k_choice"):

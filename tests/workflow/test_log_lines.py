@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +12,15 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_fivesentences import LAST_LINES, LogHandler
 
+SETTINGS = SimpleNamespace(
+    stdout=False, dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, quiet=None, nocolor=True
+)
+
 
 @pytest.fixture
-def handler() -> LogHandler:
-    settings = SimpleNamespace(
-        stdout=False, dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, quiet=None, nocolor=True
-    )
-    return LogHandler(settings, None)
+def handler(monkeypatch: pytest.MonkeyPatch) -> LogHandler:
+    monkeypatch.setattr(sys, "argv", ["snakemake"])
+    return LogHandler(SETTINGS, None)
 
 
 def tell(handler: LogHandler, event: LogEvent | None, message: str = "", **facts: Any) -> None:
@@ -55,6 +58,26 @@ def test_a_failed_job_shows_the_end_of_its_log_and_one_without_a_log_its_name(ha
         f"line {number} [of] it" for number in range(100 - LAST_LINES, 100)
     ]
     assert str(log) in said and "Train others" in said and "Traceback" not in said
+
+
+def test_what_is_to_be_the_last_is_said_once_below_all_else(handler, capfd):
+    tell(handler, None, "Open results/[x]/index.html", last=True)
+    tell(handler, None, "Complete log")
+    assert "Open" not in capfd.readouterr().err
+    handler.close()
+    handler.close()
+    assert capfd.readouterr().err.split() == ["Open", "results/[x]/index.html"]
+
+
+def test_on_a_cluster_snakemake_says_everything_itself(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "argv", ["snakemake", "--profile", "profiles/slurm"])
+    handler = LogHandler(SETTINGS, None)
+    assert not handler.writes_to_stream
+    begin(handler, 1)
+    for event, about in ((LogEvent.JOB_ERROR, {"jobid": 1}), (None, {"last": True})):
+        tell(handler, event, "said", **about)
+    handler.close()
+    assert "said" not in "".join(capfd.readouterr())
 
 
 def test_what_nobody_asked_for_is_left_out_and_all_else_is_said(handler, capfd):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,17 @@ def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> N
     assert "mine.yaml: training.epoch is not a known key. Did you mean 'epochs'?" in output
     assert "Traceback" not in output
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.slow
+def test_jobs_run_by_a_python_whose_path_has_a_space(tmp_path: Path) -> None:
+    python = tmp_path / "my programs" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    command = (python, "-m", "snakemake", "--cores", 1, "corpora", "-s", PROJECT / "workflow/Snakefile")
+    command += ("--workflow-profile", "none", "--configfile", PROJECT / "tests/workflow/micro.yaml")
+    said(tmp_path, *command, PYTHONPATH=f"{PROJECT / 'src'}{os.pathsep}{sysconfig.get_path('purelib')}")
+    assert (tmp_path / "results/corpus/scenes.parquet").is_file()
 
 
 @pytest.mark.slow

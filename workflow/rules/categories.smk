@@ -19,8 +19,8 @@ rule keep_documents:
         runtime="30m",
     params:
         version=VERSIONS["corpus"],
-        spec=settings_of_documents,
-        given=lambda wildcards: content_of(*given_documents(wildcards.documents)),
+        spec=lambda wildcards: PLAN.subspaces.document_specs[wildcards.documents].model_dump(mode="json"),
+        given=lambda wildcards: content_of(*PLAN.subspaces.given_for(wildcards.documents)),
     message:
         "Read the documents of {wildcards.documents}: categories, and vectors of images and texts"
     script:
@@ -52,7 +52,9 @@ rule divide_documents:
         runtime="5m",
     params:
         version=VERSIONS["corpus"],
-        spec=lambda wildcards: settings_of_documents(wildcards)["divisions"][wildcards.division],
+        spec=lambda wildcards: (
+            PLAN.subspaces.document_specs[wildcards.documents].divisions[wildcards.division].model_dump(mode="json")
+        ),
     message:
         "Divide {wildcards.documents} as {wildcards.division} by seed {wildcards.seed}"
     script:
@@ -78,8 +80,10 @@ rule train_subspaces:
         runtime=lambda wildcards: SCALE.categories.minutes,
     params:
         version=VERSIONS["training"],
-        code=lambda wildcards: sorted({code_of_method(placed.run.method) for placed in subspace_runs(wildcards)}),
-        runs=lambda wildcards: [placed.plain for placed in subspace_runs(wildcards)],
+        code=lambda wildcards: sorted(
+            {code_of_method(placed.run.method) for placed in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))}
+        ),
+        runs=lambda wildcards: [placed.plain for placed in PLAN.subspaces.runs_of_job(subspace_job_of(wildcards))],
     message:
         "Fit subspaces {wildcards.job} of {wildcards.documents}"
     script:
@@ -116,7 +120,12 @@ rule evaluate_subspaces:
 rule contrast_subspaces:
     input:
         queries=lambda wildcards: PLAN.subspaces.numbers_of(
-            [run for pair in subspace_pairs_of(wildcards) for run in (*pair["a"], *pair["b"])], "queries"
+            [
+                run
+                for pair in PLAN.comparisons.paired_subspaces(wildcards.scale, wildcards.exhibit)
+                for run in (*pair["a"], *pair["b"])
+            ],
+            "queries",
         ),
     output:
         contrasts="results/evaluation/contrasts/{scale}/{exhibit}.subspaces.json",
@@ -131,7 +140,7 @@ rule contrast_subspaces:
         runtime="15m",
     params:
         version=VERSIONS["evaluation"],
-        pairs=subspace_pairs_of,
+        pairs=lambda wildcards: PLAN.comparisons.paired_subspaces(wildcards.scale, wildcards.exhibit),
     message:
         "Compare the methods of {wildcards.exhibit}, paired by seed, with intervals over seeds and queries"
     script:

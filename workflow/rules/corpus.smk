@@ -30,7 +30,7 @@ rule download:
 # A folder that a person put there stays as it is: no rule makes it.
 rule unpack:
     input:
-        archives=archives_of_folder,
+        archives=lambda wildcards: given(PLAN.datasets.archives_of(PLAN.places.data / wildcards.folder)),
     output:
         folder=directory("data/{folder}"),
     log:
@@ -93,10 +93,10 @@ rule load_corpus:
         runtime="10m",
     params:
         version=VERSIONS["corpus"],
-        data=settings_of_corpus,
-        captions=content_of_captions,
+        data=lambda wildcards: PLAN.datasets.settings_of(wildcards.dataset),
+        captions=lambda wildcards: PLAN.datasets.content_of_captions(wildcards.dataset),
         photographs=digest_of_names,
-        needs=splits_needed,
+        needs=lambda wildcards: PLAN.datasets.splits_needed(wildcards.dataset),
     message:
         "Read images, captions and splits of {wildcards.dataset}"
     script:
@@ -119,8 +119,8 @@ rule list_images:
         mem_mb=4000,
         runtime="10m",
     params:
-        data=settings_of_corpus,
-        code=digest_of_images,  # what the code finds, and not what it is
+        data=lambda wildcards: PLAN.datasets.settings_of(wildcards.dataset),
+        code=lambda wildcards: PLAN.datasets.digest_of_images(wildcards.dataset),  # what the code finds, and not what it is
     message:
         "List the images of {wildcards.dataset}"
     script:

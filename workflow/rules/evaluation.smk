@@ -34,7 +34,7 @@ rule evaluate:
         # Records of training, or similarities of ensembles, which have none.
         made=lambda wildcards: PLAN.records_or_similarities(PLAN.evaluations[job_of(wildcards)].runs),
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.single_phis),
-        labels=labels,
+        labels=lambda wildcards: PLAN.datasets.labels_of(wildcards.dataset),
         banks=lambda wildcards: PLAN.banks_of(job_of(wildcards)),
     output:
         metrics="results/evaluation/jobs/{dataset}/{job}.json",
@@ -106,7 +106,7 @@ rule compare_retrievals:
     input:
         corpus=lambda wildcards: PLAN.places.corpus(retrievals_of_figure(wildcards).dataset),
         records=lambda wildcards: PLAN.records_or_similarities(retrievals_of_figure(wildcards).runs),
-        phi=lambda wildcards: matrices_of(retrievals_of_figure(wildcards)).values(),
+        phi=lambda wildcards: PLAN.comparisons.matrices_of(retrievals_of_figure(wildcards)).values(),
     output:
         retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
@@ -130,7 +130,7 @@ rule find_disagreements:
     input:
         corpus=lambda wildcards: PLAN.places.corpus(gallery(wildcards).dataset),
         records=lambda wildcards: PLAN.records_or_similarities(gallery(wildcards).runs),
-        phi=lambda wildcards: matrices_of(gallery(wildcards)).values(),
+        phi=lambda wildcards: PLAN.comparisons.matrices_of(gallery(wildcards)).values(),
     output:
         disagreements="results/evaluation/disagreements/{scale}.json",
     log:
@@ -143,7 +143,7 @@ rule find_disagreements:
     params:
         version=VERSIONS["evaluation"],
         similarities=lambda wildcards: PLAN.similarities_of(gallery(wildcards).runs),
-        phis=lambda wildcards: matrices_of(gallery(wildcards)),
+        phis=lambda wildcards: PLAN.comparisons.matrices_of(gallery(wildcards)),
         options=lambda wildcards: gallery(wildcards).options,
     message:
         "Find queries on which recall and semantics, or models, disagree"
@@ -154,7 +154,9 @@ rule find_disagreements:
 rule contrast_runs:
     input:
         per_image=lambda wildcards: PLAN.per_image_of(
-            run for pair in pairs_of(wildcards) for run in (*pair["a"], *pair["b"])
+            run
+            for pair in PLAN.comparisons.paired_runs(wildcards.scale, wildcards.exhibit)
+            for run in (*pair["a"], *pair["b"])
         ),
     output:
         contrasts="results/evaluation/contrasts/{scale}/{exhibit}.json",
@@ -169,7 +171,7 @@ rule contrast_runs:
         runtime="15m",
     params:
         version=VERSIONS["evaluation"],
-        pairs=pairs_of,
+        pairs=lambda wildcards: PLAN.comparisons.paired_runs(wildcards.scale, wildcards.exhibit),
         phi=lambda wildcards: PLAN.comparisons.phi_of(wildcards.exhibit),
     message:
         "Compare the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
@@ -198,7 +200,7 @@ rule ask_judge:
     params:
         version=VERSIONS["evaluation"],
         phis=PLAN.phi.judged,
-        judgements=content_of_judgements,
+        judgements=lambda wildcards: PLAN.datasets.content_of_judgements(wildcards.dataset, wildcards.judge),
     message:
         "Measure how far each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
@@ -210,7 +212,7 @@ rule find_positives:
         corpus="results/corpus/{dataset}.parquet",
         judgements=judgements,
         phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.phis_read("found_positives")),
-        labels=labels,
+        labels=lambda wildcards: PLAN.datasets.labels_of(wildcards.dataset),
     output:
         found="results/evaluation/found_positives/{scale}/{dataset}/{judge}.parquet",
     log:
@@ -222,7 +224,7 @@ rule find_positives:
         runtime="30m",
     params:
         version=VERSIONS["evaluation"],
-        judgements=content_of_judgements,
+        judgements=lambda wildcards: PLAN.datasets.content_of_judgements(wildcards.dataset, wildcards.judge),
     message:
         "Count the positives of {wildcards.judge} among the first ranks of {wildcards.dataset} by each phi"
     script:
@@ -255,7 +257,7 @@ rule measure_phi:
 rule measure_margins:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        phi=phi_of_margins,
+        phi=lambda wildcards: PLAN.comparisons.phi_of_margins(wildcards.scale, wildcards.dataset),
         features=lambda wildcards: sorted({PLAN.features.of_run(run) for run in runs_with_margins(wildcards)}),
         records=lambda wildcards: PLAN.records_of(run.name for run in runs_with_margins(wildcards)),
     output:

@@ -42,9 +42,10 @@ rule check_regions:
     params:
         version=VERSIONS["features"],
         sample=lambda wildcards: content_of(SCALE.released_sample.photographs, SCALE.released_sample.regions),
-        weights=content_of_weights,
-        spec=settings_of_features,
-        gpu=gpu_of_extraction,
+        weights=lambda wildcards: content_of(*PLAN.features.weights_of(wildcards.extracted)),
+        spec=lambda wildcards: PLAN.features.settings_of(wildcards.extracted),
+        # As a function of the threads, as Snakemake sees it, it makes no features again: see `train`.
+        gpu=lambda wildcards, threads: PLAN.features.on_gpu(wildcards.extracted),
     message:
         "Check that {wildcards.extracted} are as released"
     script:
@@ -53,8 +54,8 @@ rule check_regions:
 
 rule extract_features:
     input:
-        corpus=images_of,
-        photographs=photographs,
+        corpus=lambda wildcards: PLAN.features.images_of(wildcards.dataset),
+        photographs=lambda wildcards: photographs_of(wildcards.dataset),
         weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
         fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
         checked=lambda wildcards: given(PLAN.features.checks_of(wildcards.extracted)),
@@ -72,14 +73,16 @@ rule extract_features:
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
-        runtime=time_to_extract,
+        runtime=lambda wildcards, attempt: (
+            PLAN.features.minutes_to_extract(wildcards.dataset, wildcards.extracted) * attempt
+        ),
         gpu=int(SCALE.training.gpu),
     params:
         version=VERSIONS["features"],
-        photographs=digest_of_photographs,
-        weights=content_of_weights,
-        spec=settings_of_features,
-        gpu=gpu_of_extraction,
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(wildcards.dataset),
+        weights=lambda wildcards: content_of(*PLAN.features.weights_of(wildcards.extracted)),
+        spec=lambda wildcards: PLAN.features.settings_of(wildcards.extracted),
+        gpu=lambda wildcards, threads: PLAN.features.on_gpu(wildcards.extracted),
     message:
         "Extract {wildcards.extracted} features of {wildcards.dataset}"
     script:
@@ -114,10 +117,10 @@ use rule extract_features as extract_part with:
         part_of_images="[0-9]+",
     params:
         version=VERSIONS["features"],
-        photographs=digest_of_photographs,
-        weights=content_of_weights,
-        spec=settings_of_features,
-        gpu=gpu_of_extraction,
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(wildcards.dataset),
+        weights=lambda wildcards: content_of(*PLAN.features.weights_of(wildcards.extracted)),
+        spec=lambda wildcards: PLAN.features.settings_of(wildcards.extracted),
+        gpu=lambda wildcards, threads: PLAN.features.on_gpu(wildcards.extracted),
         part=lambda wildcards: int(wildcards.part_of_images),
     message:
         "Extract {wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
@@ -154,8 +157,8 @@ rule join_features:
 
 rule reduce_features:
     input:
-        corpus=images_of,
-        features=features_before,
+        corpus=lambda wildcards: PLAN.features.images_of(wildcards.dataset),
+        features=lambda wildcards: PLAN.features.before_reduction(wildcards.dataset, wildcards.reduced),
     output:
         features="results/features/{dataset}/{reduced}.npy",
         images="results/features/{dataset}/{reduced}.images.parquet",
@@ -199,7 +202,7 @@ rule describe_precomp:
         runtime="15m",
     params:
         version=VERSIONS["features"],
-        folder=lambda wildcards: content_of_arrays(PLAN.features.folder_of_features(wildcards.dataset)),
+        folder=lambda wildcards: PLAN.features.content_of_folder(wildcards.dataset),
         data=lambda wildcards: PLAN.features.folder_of_features(wildcards.dataset).model_dump(
             include={"prefix", "testall"}
         ),

@@ -25,7 +25,7 @@ rule make_table:
         scale=settings_of_scale,
         given=lambda wildcards: content_of(PLAN.study_file(wildcards.table), *PLAN.report.published_of(wildcards.table)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.table),
-        texts=lambda wildcards: texts_of(wildcards.table),
+        texts=lambda wildcards: PLAN.report.texts_of(wildcards.table),
     message:
         "Make {wildcards.table} at scale {wildcards.scale}"
     script:
@@ -56,12 +56,12 @@ rule plot_figure:
         code=code_of_drawing(),
         scale=settings_of_scale,
         pictured=dataset_of_photographs,
-        photographs=lambda wildcards: digest_of(dataset_of_photographs(wildcards)),
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(dataset_of_photographs(wildcards)),
         given=lambda wildcards: content_of(
             PLAN.study_file(wildcards.figure), *PLAN.report.published_of(wildcards.figure)
         ),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.figure),
-        texts=lambda wildcards: texts_of(wildcards.figure),
+        texts=lambda wildcards: PLAN.report.texts_of(wildcards.figure),
     message:
         "Plot {wildcards.figure} at scale {wildcards.scale}"
     script:

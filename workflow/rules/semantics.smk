@@ -91,7 +91,7 @@ rule score_captions:
         tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], wildcards.split),
         vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
         truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
-        scores=scores,
+        scores=lambda wildcards: given(PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi])),
     output:
         phi="results/semantics/{dataset}/{split}/{phi}.npy",
         note="results/semantics/{dataset}/{split}/{phi}.json",
@@ -105,7 +105,7 @@ rule score_captions:
         runtime="15m",
     params:
         version=VERSIONS["phi"],
-        scores=content_of_scores,
+        scores=lambda wildcards: content_of(*PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi])),
     message:
         "Score every caption of {wildcards.dataset}/{wildcards.split} against every image by {wildcards.phi}"
     script:
@@ -118,7 +118,7 @@ use rule score_captions as score_training_captions with:
         tuples=lambda wildcards: PLAN.phi.tuples_of(wildcards.dataset, [wildcards.phi], "train", wildcards.captions),
         vectors=lambda wildcards: PLAN.phi.vectors_of(wildcards.dataset, [wildcards.phi]),
         truth=lambda wildcards: PLAN.phi.truth_of(wildcards.dataset, [wildcards.phi]),
-        scores=scores,
+        scores=lambda wildcards: given(PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi])),
     output:
         phi="results/semantics/{dataset}/train/{phi},{captions}.npy",
         note="results/semantics/{dataset}/train/{phi},{captions}.json",
@@ -129,7 +129,7 @@ use rule score_captions as score_training_captions with:
     params:
         version=VERSIONS["phi"],
         part=part_of_training,
-        scores=content_of_scores,
+        scores=lambda wildcards: content_of(*PLAN.phi.scores_of(wildcards.dataset, [wildcards.phi])),
     message:
         "Score the training captions of {wildcards.dataset} ({wildcards.captions}) against their images by {wildcards.phi}"
 

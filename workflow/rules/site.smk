@@ -4,7 +4,7 @@
 rule show_examples:
     input:
         corpus="results/corpus/{dataset}.parquet",
-        photographs=photographs,
+        photographs=lambda wildcards: photographs_of(wildcards.dataset),
     output:
         captions="results/paper/{scale}/examples/{dataset}.json",
         sheet="results/paper/{scale}/examples/{dataset}.png",
@@ -18,7 +18,7 @@ rule show_examples:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        photographs=digest_of_photographs,
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(wildcards.dataset),
     message:
         "Show some photographs of {wildcards.dataset} with their captions"
     script:
@@ -29,7 +29,7 @@ rule show_features:
     input:
         corpus="results/corpus/{dataset}.parquet",
         features="results/features/{dataset}/{extracted}.npy",
-        photographs=photographs,
+        photographs=lambda wildcards: photographs_of(wildcards.dataset),
     output:
         texts="results/paper/{scale}/features/{dataset}/{extracted}.json",
         data="results/paper/{scale}/features/{dataset}/{extracted}.csv",
@@ -44,7 +44,7 @@ rule show_features:
         runtime="30m",
     params:
         code=code_of_drawing(),
-        photographs=digest_of_photographs,
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(wildcards.dataset),
     message:
         "Show what {wildcards.extracted} sees in images of {wildcards.dataset}"
     script:
@@ -70,7 +70,7 @@ rule show_gallery:
         runtime="30m",
     params:
         code=code_of_drawing(),
-        photographs=lambda wildcards: digest_of(gallery(wildcards).dataset),
+        photographs=lambda wildcards: PLAN.datasets.content_of_photographs(gallery(wildcards).dataset),
         given=lambda wildcards: content_of(PLAN.study_file(gallery(wildcards).study)),
         scale=settings_of_scale,
         site=site,
@@ -82,9 +82,11 @@ rule show_gallery:
 
 rule make_study_page:
     input:
-        tables=lambda wildcards: expand("results/paper/{{scale}}/{table}.json", table=of_study(PLAN.tables, wildcards)),
+        tables=lambda wildcards: expand(
+            "results/paper/{{scale}}/{table}.json", table=PLAN.of_study(PLAN.tables, wildcards.study)
+        ),
         figures=lambda wildcards: expand(
-            "results/paper/{{scale}}/{figure}.svg", figure=of_study(PLAN.figures, wildcards)
+            "results/paper/{{scale}}/{figure}.svg", figure=PLAN.of_study(PLAN.figures, wildcards.study)
         ),
         claims="results/paper/{scale}/claims/claims.json",
         study=lambda wildcards: given(PLAN.study_file(wildcards.study)),

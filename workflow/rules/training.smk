@@ -9,7 +9,7 @@ rule train:
         features=lambda wildcards: PLAN.features.of_run(PLAN.runs_of_job(job_of(wildcards))[0]),
         phi=lambda wildcards: PLAN.phi.files_read_by(PLAN.runs_of_job(job_of(wildcards))),
         # Word lists that runs read instead of counting words.
-        vocabulary=lambda wildcards: given(vocabularies(wildcards)),
+        vocabulary=lambda wildcards: given(PLAN.vocabularies_of(job_of(wildcards))),
     output:
         record="results/training/jobs/{dataset}/{job}.json",
     log:
@@ -28,7 +28,7 @@ rule train:
         # As a run's folder records it: one more model, or an edited one, concerns no others.
         code=lambda wildcards: sorted({code_of_run(run) for run in PLAN.runs_of_job(job_of(wildcards))}),
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
-        vocabulary=lambda wildcards: content_of(*vocabularies(wildcards)),
+        vocabulary=lambda wildcards: content_of(*PLAN.vocabularies_of(job_of(wildcards))),
         tensorboard=SCALE.training.tensorboard,
         # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
         runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,

@@ -29,7 +29,7 @@ from fivesentences.errors import InputError, counted, pip_install
 from fivesentences.machine import best_device, hardware, processors
 from fivesentences.models import MODELS
 from fivesentences.plan.cluster import file_about_cluster, slurm_settings
-from fivesentences.plan.cost import MEASURED, Training, seconds_per_step, sizes_of, training_of
+from fivesentences.plan.cost import MEASURED, Training, seconds_per_step, training_of
 from fivesentences.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -266,23 +266,23 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
 
 def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], list[Sheet]]:
     """Return what the trainings of each table and figure cost, and a table of those of each model."""
-    here, gpu = seconds_per_step(plan), hardware()["gpu"]
+    here, gpu = seconds_per_step(plan.places, plan.datasets), hardware()["gpu"]
     reference = next((name for name in MEASURED if gpu and gpu.startswith(name)), next(iter(MEASURED)))
     times = MEASURED[reference] | here
     scale, runs = plan.scale.scale, plan.runs
     costs = {
-        name: training_of([runs[run] for run in plan.report.shown_by(scale, name) if run in runs], plan, times)
+        name: training_of([runs[run] for run in plan.report.shown_by(scale, name) if run in runs], plan.datasets, times)
         for name in exhibits
     }
     if not runs:
         return costs, []
     rows = []
     for model in dict.fromkeys(run.model.name for run in runs.values()):
-        one = training_of([run for run in runs.values() if run.model.name == model], plan, times)
+        one = training_of([run for run in runs.values() if run.model.name == model], plan.datasets, times)
         source = "jobs that ran here" if model in here else reference if model in times else "unknown"
         each = f"{1000 * times[model]:,.1f}" if model in times else ""
         rows.append([MODELS[model].title, source, f"{one.runs:,}", *_in_words(one)[:1], each, _in_words(one)[1]])
-    every = training_of(runs.values(), plan, times)
+    every = training_of(runs.values(), plan.datasets, times)
     rows.append(["all, each run once", "", f"{every.runs:,}", *_in_words(every)[:1], "", _in_words(every)[1]])
     notes = []
     if any(row[1] == reference for row in rows):
@@ -308,7 +308,7 @@ def _in_words(cost: Training) -> list[str]:
 
 def _kept(plan: Plan) -> int:
     """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
-    sizes = {name: sizes_of(plan, name) for name in plan.scale.datasets}
+    sizes = {name: plan.datasets.sizes_of(name) for name in plan.scale.datasets}
     cells = 0.0
     for name, run in plan.runs.items():
         if not plan.places.similarity(name).exists():

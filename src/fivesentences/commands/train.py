@@ -115,7 +115,7 @@ def train(
 def _runs_of(plan: Plan, names: Sequence[str], scale: Path) -> tuple[list[Any], list[Any]]:
     """Return the runs of matching, and those of category retrieval by the jobs of the workflow, with what they read."""
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
-    read, jobs = plan.inputs_of_training(specs), []
+    read, jobs = plan.report.inputs_of_training(specs), []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
         name = plan.subspaces.jobs[job].dataset
         image, text = places.document_vectors(name, "image"), next(iter(plan.subspaces.vectors_of_texts(name)), None)

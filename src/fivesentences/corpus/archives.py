@@ -10,9 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
-from fivesentences.console import say_once
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, say_once
 
 LARGEST_ENTRY = 2**31  # bytes; the largest entry we know of, Karpathy's COCO file, has 0.15 GB
 SUFFIXES = frozenset(  # of photographs

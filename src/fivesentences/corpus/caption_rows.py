@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.csv_rows import SEPARATORS, header_of, rows_below, separator_of
 from fivesentences.corpus.karpathy import rows_of_images
 from fivesentences.documents import lines_of, parse_json, read_bytes, text_of
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, say_once
 
 Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row is, and its fields
 

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory
 from fivesentences.choices import split_in_file, split_named
-from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
 from fivesentences.corpus.caption_rows import COLUMNS, IDS, IMAGES, Rows, caption_columns, is_name, text_rows, unpacked
 from fivesentences.corpus.parquet import read_parquet, readable
 from fivesentences.corpus.table import caption_at, name_at
 from fivesentences.documents import check_file, lines_of, parse_json, text_of
-from fivesentences.errors import Cure, InputError, counted, reason_of
+from fivesentences.errors import Cure, InputError, counted, reason_of, say_once
 
 SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json

@@ -16,7 +16,8 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus.parquet import label_of, read_parquet, readable, write_labelled
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
-from fivesentences.storage import check_content, replacing, sha256_of, together
+from fivesentences.seals import check_content
+from fivesentences.storage import replacing, sha256_of, together
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)

@@ -14,7 +14,7 @@ from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.parquet import read_frame, read_parquet, write_frame
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
-from fivesentences.storage import checksum_of
+from fivesentences.seals import checksum_of
 
 LABELS = "labels.parquet"
 _BESIDE = b"fivesentences.checksum "  # and a name: metadata with the checksum of a file beside the labels

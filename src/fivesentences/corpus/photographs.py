@@ -17,12 +17,11 @@ from typing import Any
 
 from PIL import Image
 
-from fivesentences.console import say_once
 from fivesentences.corpus.archives import SUFFIXES, UNREAD, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.documents import read_bytes, similar_name
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, say_once
 
 ORDER = "train dev test"  # in which splits are named
 LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300 MB uncompressed

@@ -21,7 +21,7 @@ from fivesentences.evaluation.tidy import TRAIN_AGAIN, read_recorded, typed_fram
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.retrieval.arguments import DIRECTIONS
-from fivesentences.storage import check_made_from, check_record
+from fivesentences.seals import check_made_from, check_record
 from fivesentences.study.subspace_runs import PlacedRun
 
 CHANCE = "mAP by chance"

@@ -18,13 +18,13 @@ from fivesentences.metrics.notes import note_on_products
 from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.retrieval.repeated_rows import refuse_repeats
+from fivesentences.seals import check_seal
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
 from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.validation import check_gains
-from fivesentences.storage import check_seal
 
 
 def read_gallery(

@@ -14,8 +14,9 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.features.precomp import share_words
+from fivesentences.seals import write_record
 from fivesentences.semantics.caption_file import read_captions
-from fivesentences.storage import replacing, together, write_record
+from fivesentences.storage import replacing, together
 
 ROWS = 256  # that are in memory at a time
 

@@ -21,7 +21,7 @@ from fivesentences.console import Bar
 from fivesentences.documents import check_file, similar_name
 from fivesentences.errors import InputError, first_of, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
-from fivesentences.storage import check_record, check_zip
+from fivesentences.seals import check_record, check_zip
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus

@@ -25,8 +25,9 @@ from fivesentences.retrieval import hubness
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.retrieval.rescoring import Inference
+from fivesentences.seals import write_record
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import replacing, together, write_json, write_record
+from fivesentences.storage import replacing, together, write_json
 from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)

@@ -22,7 +22,8 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus.parquet import frame_of, read_parquet, write_frame
 from fivesentences.documents import check_file, read_formatted
 from fivesentences.errors import InputError, need
-from fivesentences.storage import check_content, remove, sha256_of, write_json
+from fivesentences.seals import check_content
+from fivesentences.storage import remove, sha256_of, write_json
 
 SOURCE = "fivesentences.feature_source 1"
 _ARRAY = b"fivesentences.array"  # in the table of images: SHA-256 of the array that it was written for

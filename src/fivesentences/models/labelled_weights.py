@@ -14,7 +14,8 @@ from torch import Tensor
 
 from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError
-from fivesentences.storage import BLOCK, checksum_of_blocks, replacing
+from fivesentences.seals import BLOCK, checksum_of_blocks
+from fivesentences.storage import replacing
 
 KEY = "fivesentences"  # one metadata entry: safetensors writes several in no fixed order
 

@@ -25,7 +25,8 @@ from fivesentences.documents import check_file
 from fivesentences.errors import Cure, InputError, shortage
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import KEY, check_finite, read_labelled, write_labelled
-from fivesentences.storage import check_zip, sha256_of, together, write_json
+from fivesentences.seals import check_zip
+from fivesentences.storage import sha256_of, together, write_json
 
 FORMAT = 1
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"

@@ -27,8 +27,9 @@ from fivesentences.paper.numbers.results import headline_of, kind_of
 from fivesentences.paper.text.names import grouped
 from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.plan import Plan
+from fivesentences.seals import check_seal
 from fivesentences.semantics.phi_file import note_beside, read_phi_note
-from fivesentences.storage import check_seal, sha256_of, write_json
+from fivesentences.storage import sha256_of, write_json
 
 FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests 1"
 CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder

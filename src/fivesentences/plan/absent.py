@@ -7,65 +7,45 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fivesentences.config.reading import check
 from fivesentences.config.scales import AbsentData, Scale
 from fivesentences.config.types import as_list
-from fivesentences.errors import InputError
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
-
-
-def without_absent(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
-    """Return the plan of a scale without what data are missing for; ``Scale.absent_data`` says what that is.
-
-    Args:
-        plan: The plan of the whole scale.
-        plan_of: Plans a scale with the same studies.
-
-    Raises:
-        InputError: If nothing is left.
-    """
-    while found := absent_data(plan):
-        scale = plan.scale
-        for one in found:
-            scale = _without(scale, one)
-        plan = plan_of(scale)
-        if not (plan.all_runs or plan.given or plan.subspaces.all_runs or (plan.scale.judges and plan.phi.judged)):
-            how = dict.fromkeys(sentence for one in scale.absent_data for sentence in one.how)
-            raise InputError(f"scale {scale.scale}: absent is leave_out, and nothing is left: {' '.join(how)}")
-    return plan
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.features import Features
+from fivesentences.plan.subspaces import Subspaces
+from fivesentences.study.runs import RunSpec
 
 
-def without_labels(plan: Plan, plan_of: Callable[[Scale], Plan]) -> Plan:
-    """Return the plan of a scale with ``labels: here`` without labels whose file is neither in place nor in a mirror.
-
-    Args:
-        plan: The plan with labels.
-        plan_of: Plans a scale with the same studies.
-    """
-    scale, datasets = plan.scale, plan.datasets
+def without_labels(datasets: Datasets) -> Scale:
+    """Return a scale with ``labels: here`` without labels whose file is neither in place nor in a mirror."""
+    absent = []
     for dataset in datasets.except_for(datasets.scenes):
         files = datasets.downloaded(dataset, "instances") if datasets.labels_of(dataset) else []
         how = [
             f"{path} is not here; --config labels=fetch has it fetched." for path in files if not datasets.is_here(path)
         ]
         if how:
-            scale = _without(scale, AbsentData(part="labels", name=dataset, how=how))
-    return plan if scale is plan.scale else plan_of(scale)
+            absent.append(AbsentData(part="labels", name=dataset, how=how))
+    return without(datasets.scale, absent)
 
 
-def absent_data(plan: Plan) -> list[AbsentData]:
+def absent_data(
+    absent: Mapping[Path, str], datasets: Datasets, features: Features, subspaces: Subspaces, runs: Iterable[RunSpec]
+) -> list[AbsentData]:
     """Return what files that are missing are for; of a file that everything needs nothing.
 
     Photographs for pages come last: where rows are left out, perhaps no page shows them.
+
+    Args:
+        absent: Files and folders that are missing, with what a person must do for each.
+        datasets, features, subspaces: Parts of a scale's plan.
+        runs: Its training runs.
     """
-    scale, datasets, features = plan.scale, plan.datasets, plan.features
-    absent = {path: how for one in plan.scales for path, how in plan.absent_files(one).items()}
+    scale = datasets.scale
     found: dict[tuple[str, str, str | None], AbsentData] = {}
 
     def look(part: Any, name: str, files: Iterable[Path], of: str | None = None) -> None:
@@ -78,11 +58,11 @@ def absent_data(plan: Plan) -> list[AbsentData]:
         look("dataset", dataset, datasets.captions_of(dataset))
     for one in scale.judges:
         look("judge", one.judge, datasets.judgements_of(one.dataset, one.judge))
-    for name, documents in plan.subspaces.document_specs.items():
+    for name, documents in subspaces.document_specs.items():
         folder = [documents.folder] if documents.loader == "nus_wide" else []
-        look("documents", name, [*folder, *plan.subspaces.read_for_documents(name).values()])
-    read = {(run.dataset, run.features.source): run.features for run in plan.all_runs.values()}
-    for documents in map(plan.subspaces.document_specs.__getitem__, plan.subspaces.documents):
+        look("documents", name, [*folder, *subspaces.read_for_documents(name).values()])
+    read = {(run.dataset, run.features.source): run.features for run in runs}
+    for documents in map(subspaces.document_specs.__getitem__, subspaces.documents):
         if documents.loader == "corpus" and scale.features is not None:
             read[documents.corpus, scale.features.source] = scale.features
     for (dataset, source), spec in read.items():
@@ -106,8 +86,14 @@ def _undated(sentence: str) -> str:
     return re.sub(r"\b\d{4}-\d{2}-\d{2}\b", "the day", sentence)
 
 
-def _without(scale: Scale, absent: AbsentData) -> Scale:
+def without(scale: Scale, absent: Iterable[AbsentData]) -> Scale:
     """Return a scale without some data, and with the record of them."""
+    for one in absent:
+        scale = _without(scale, one)
+    return scale
+
+
+def _without(scale: Scale, absent: AbsentData) -> Scale:
     content = scale.model_dump(mode="json", exclude_unset=True)
     roles, documents = [], [absent.name] if absent.part == "documents" else []
     categories = content.get("categories") or {"roles": {}, "documents": {}}

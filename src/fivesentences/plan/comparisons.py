@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.features import Features
+from fivesentences.plan.phi import Phi
 from fivesentences.plan.places import as_text
+from fivesentences.plan.runs import Runs
+from fivesentences.plan.subspaces import Subspaces
 from fivesentences.study import expand
 from fivesentences.study.exhibits import inferences_of
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.subspace_runs import PlacedRun
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 PAPERS_PHIS = ("cider", "spice")
 
@@ -36,28 +38,33 @@ class Retrievals:
     options: dict[str, Any]
 
 
+@dataclass(frozen=True)
 class Comparisons:
     """Comparisons that tables, figures and the gallery of a plan show.
 
-    Args:
-        plan: The plan, with its rows and runs.
+    Attributes:
+        shown: What the scale shows.
+        datasets, features, phi, subspaces: What it is made from.
     """
 
-    def __init__(self, plan: Plan):
-        self.plan = plan
+    shown: Runs
+    datasets: Datasets
+    features: Features
+    phi: Phi
+    subspaces: Subspaces
 
     def exhibits_made_from(self, source: str) -> list[str]:
         """Return tables and figures that are made from a source; see ``Exhibit.reads``."""
-        return [name for name, exhibit in self.plan.exhibits.items() if exhibit.reads == source]
+        return [name for name, exhibit in self.shown.exhibits.items() if exhibit.reads == source]
 
     def retrievals_of_figure(self, scale: str, figure: str) -> Retrievals | None:
         """Return the first two rows of a figure that are trained on one dataset, whose retrievals it compares."""
-        rows = [row for row in self.plan.rows[scale, figure] if row.runs]
+        rows = [row for row in self.shown.rows[scale, figure] if row.runs]
         pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
         if len(pair) < 2 or pair[0].dataset is None:
             return None
-        options = self.plan.figures[figure].model_dump(include={"k", "queries"})
-        runs, phis = [row.runs[0].name for row in pair], [self.plan.scale.evaluation_phi]
+        options = self.shown.figures[figure].model_dump(include={"k", "queries"})
+        runs, phis = [row.runs[0].name for row in pair], [self.shown.scale.evaluation_phi]
         return Retrievals(figure.partition("/")[0], pair[0].dataset, runs, phis, options)
 
     def gallery(self, scale: str) -> Retrievals | None:
@@ -66,43 +73,47 @@ class Comparisons:
         It shows one run of each row on the first dataset that has photographs, and judges by the phi of NCS and by
         those of the paper whose matrix the scale makes.
         """
-        at = self.plan.scales[scale]
-        found = expand.gallery_spec_of(self.plan.studies, at)
+        at = self.shown.scales[scale]
+        found = expand.gallery_spec_of(self.shown.studies, at)
         if found is None:
             return None
         study, spec = found
-        made = [row for row in self.plan.rows[scale, f"{study}/{spec.name}"] if row.dataset and row.runs]
+        made = [row for row in self.shown.rows[scale, f"{study}/{spec.name}"] if row.dataset and row.runs]
         dataset = next(
-            (row.dataset for row in made if row.dataset and self.plan.datasets.has_photographs(row.dataset)), None
+            (row.dataset for row in made if row.dataset and self.datasets.has_photographs(row.dataset)), None
         )
         if dataset is None:
             return None
         runs = dict.fromkeys(row.runs[0].name for row in made if row.dataset == dataset)
         pairs = [
             (one.a.runs[0].name, one.b.runs[0].name)
-            for one in expand.contrasts_of(spec.contrasts, self.plan.studies[study], at)
+            for one in expand.contrasts_of(spec.contrasts, self.shown.studies[study], at)
             if one.a.dataset == dataset and one.is_made
         ]
         phis = dict.fromkeys(
-            [self.plan.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.plan.phi.matrices)]
+            [self.shown.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.phi.matrices)]
         )
         options = {"contrasts": [list(pair) for pair in dict.fromkeys(pairs)], "queries": spec.queries}
         return Retrievals(study, dataset, list(runs), list(phis), options)
 
+    def matrices_of(self, shown: Retrievals) -> dict[str, str]:
+        """Return the matrices that judge retrievals, by phi."""
+        return {phi: str(self.shown.places.phi(shown.dataset, "test", f"{phi}.npy")) for phi in shown.phis}
+
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of a table or figure that the scale makes, paired by seed."""
-        specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
+        specs, study = self.shown.exhibits[exhibit].contrast_specs(), self.shown.study_of(exhibit)
         phi = self.phi_of(exhibit)
-        by = {} if phi == self.plan.scale.evaluation_phi else {"phi": phi}
+        by = {} if phi == self.shown.scale.evaluation_phi else {"phi": phi}
         return [
             {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds, **one.read, **by}
-            for one in expand.contrasts_of(specs, study, self.plan.scales[scale])
+            for one in expand.contrasts_of(specs, study, self.shown.scales[scale])
             if one.is_made
         ]
 
     def first_with_pairs(self, scale: str, exhibit: str) -> str:
         """Return the first exhibit that has all of its pairs: a forest and its table are drawn from one file."""
-        source = self.plan.exhibits[exhibit].reads
+        source = self.shown.exhibits[exhibit].reads
         pairs_of = self.paired_runs if source == "contrasts" else self.paired_subspaces
         pairs, others = pairs_of(scale, exhibit), self.exhibits_made_from(source)
 
@@ -114,40 +125,46 @@ class Comparisons:
 
     def phi_of(self, exhibit: str) -> str:
         """Return the phi of a table or figure of contrasts."""
-        own: str | None = getattr(self.plan.exhibits[exhibit], "phi", None)
-        return own or self.plan.scale.evaluation_phi
+        own: str | None = getattr(self.shown.exhibits[exhibit], "phi", None)
+        return own or self.shown.scale.evaluation_phi
 
     @property
     def further_phis(self) -> list[str]:
         """Further phis of contrasts, and of rows that are re-scored: re-scored similarities are scored by them too."""
-        main, found = self.plan.scale.evaluation_phi, set[str]()
-        for name, exhibit in self.plan.exhibits.items():
+        main, found = self.shown.scale.evaluation_phi, set[str]()
+        for name, exhibit in self.shown.exhibits.items():
             if exhibit.reads == "contrasts":
                 found.add(self.phi_of(name))
             elif set(inferences_of(exhibit.row_specs())) - {"naive"}:
                 found.update(one.phi for one in exhibit.metrics() if one.phi is not None)
-        return [phi for phi in self.plan.scale.phis if phi in found and phi != main]
+        return [phi for phi in self.shown.scale.phis if phi in found and phi != main]
 
     def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
         """Return runs of a scale, or of its complete form, whose adaptive margins are shown, each once."""
-        rows = [row for name in self.exhibits_made_from("margins") for row in self.plan.rows[scale, name]]
+        rows = [row for name in self.exhibits_made_from("margins") for row in self.shown.rows[scale, name]]
         runs = {run.name: run for row in rows for run in row.runs if isinstance(run, RunSpec)}
         return [run for run in runs.values() if dataset in (None, run.dataset)]
+
+    def phi_of_margins(self, scale: str, dataset: str) -> list[str]:
+        """Return files of phi that the margins of a dataset's captions, and of its runs, are made from."""
+        of_captions = [file for one in self.phi.captions_with_margins(dataset) for file in one["phi_files"].values()]
+        of_runs = self.phi.files_read_by(self.runs_with_margins(scale, dataset))
+        return sorted({*of_captions, *map(str, of_runs)})
 
     def settings_of_margins(self, scale: str, dataset: str) -> list[dict[str, Any]]:
         """Return folder, features and files of phi of each run whose margins are measured."""
         return [
             {
-                "folder": str(self.plan.places.run(run.name)),
-                "features": str(self.plan.features.of_run(run)),
-                "phi_files": as_text(self.plan.places.phi_files(run)),
+                "folder": str(self.shown.places.run(run.name)),
+                "features": str(self.features.of_run(run)),
+                "phi_files": as_text(self.shown.places.phi_files(run)),
             }
             for run in self.runs_with_margins(scale, dataset)
         ]
 
     def paired_subspaces(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of category retrieval of a table that the scale makes, paired by seed."""
-        specs, study = self.plan.exhibits[exhibit].subspace_contrasts(), self.plan.study_of(exhibit)
+        specs, study = self.shown.exhibits[exhibit].subspace_contrasts(), self.shown.study_of(exhibit)
         return [
             {
                 "role": one.a.role,
@@ -159,11 +176,11 @@ class Comparisons:
                 "b_selection": one.b.selection,
                 "seeds": one.seeds,
             }
-            for one in expand.subspace_contrasts(specs, study, self.plan.scales[scale])
+            for one in expand.subspace_contrasts(specs, study, self.shown.scales[scale])
             if one.is_made
         ]
 
     def run_of_projection(self, scale: str, exhibit: str) -> tuple[PlacedRun, str] | None:
         """Return the run whose subspace a figure shows, and which epoch's: the first that the scale makes."""
-        row = next((row for row in self.plan.subspace_rows[scale, exhibit] if row.runs), None)
-        return None if row is None else (self.plan.subspaces.with_files(row.runs[0].name), row.selection)
+        row = next((row for row in self.shown.subspace_rows[scale, exhibit] if row.runs), None)
+        return None if row is None else (self.subspaces.with_files(row.runs[0].name), row.selection)

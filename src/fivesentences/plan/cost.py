@@ -1,4 +1,4 @@
-"""What a plan costs: sizes of its datasets, and the time that jobs take."""
+"""What the trainings of a plan cost: their steps, and the time that those take."""
 
 from __future__ import annotations
 
@@ -7,51 +7,17 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from fivesentences.config.datasets import ScenesData
 from fivesentences.config.reading import read
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.places import Places
 from fivesentences.study.runs import RunFile, RunSpec
 
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
-
-LEAST_TO_EXTRACT, MOST_TO_EXTRACT = 4 * 60, 24 * 60  # minutes of a job
-# Seconds per photograph, with reserve: bottom-up attention takes 18 on a processor core (docs/detectors.md), ResNet-152
-# 0.3 (docs/extraction.md). On a GPU neither was measured.
-SECONDS_TO_DETECT, SECONDS_TO_DESCRIBE, SECONDS_ON_GPU = 20.0, 0.5, 1.0
 # Seconds of a step, by GPU and model: 128 images of 36 regions and captions, float32 (benchmarks/README.md).
 MEASURED: dict[str, dict[str, float]] = {"NVIDIA H200": {"scan": 0.011, "saf": 0.040, "sgr": 0.039}}
 BENCHMARKS = Path("logs/benchmarks/training")
-
-
-def sizes_of(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
-    """Return images and captions of each split, as the scale or the catalogue says."""
-    data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
-    images: dict[Any, int] = (entry.images if entry else None) or {}
-    if isinstance(data, ScenesData):
-        images = {"train": data.train, "dev": data.dev, "test": data.test}
-    each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
-    splits = getattr(data, "splits", None) or images
-    return {split: (images[split], images[split] * each) for split in images if split in splits}
-
-
-def extracts_on_gpu(plan: Plan, extracted: str) -> bool:
-    """Tell whether features must be extracted on a GPU: by a network, at a scale that has one."""
-    return plan.scale.training.gpu and plan.features.extracted_features[extracted].extractor != "grid_descriptors"
-
-
-def minutes_to_extract(plan: Plan, dataset: str, extracted: str) -> int:
-    """Return the time that a scheduler should grant a first attempt to extract features, or a part of them.
-
-    A job that meets its limit loses no finished image, so that none needs to have more than a day.
-    """
-    spec, images = plan.features.extracted_features[extracted], sum(n for n, _ in sizes_of(plan, dataset).values())
-    on_processor = SECONDS_TO_DETECT if spec.layout == "regions" else SECONDS_TO_DESCRIBE
-    seconds = (SECONDS_ON_GPU if extracts_on_gpu(plan, extracted) else on_processor) * images / spec.parts
-    return min(max(LEAST_TO_EXTRACT, math.ceil(60 + seconds / 60)), MOST_TO_EXTRACT)
 
 
 @dataclass(frozen=True)
@@ -86,7 +52,7 @@ def steps_of(run: RunSpec, sizes: Mapping[str, tuple[int, int]]) -> int | None:
 
     Args:
         run: The run.
-        sizes: Images and captions of each split of its dataset, see ``sizes_of``.
+        sizes: Images and captions of each split of its dataset, see ``Datasets.sizes_of``.
     """
     images, captions = sizes.get("train", (0, 0))
     trained = int(captions * run.fraction)
@@ -95,15 +61,15 @@ def steps_of(run: RunSpec, sizes: Mapping[str, tuple[int, int]]) -> int | None:
     return run.training.epochs * math.ceil(trained / run.training.batch_size) if trained else None
 
 
-def training_of(runs: Iterable[RunSpec], plan: Plan, seconds_per_step: Mapping[str, float]) -> Training:
+def training_of(runs: Iterable[RunSpec], datasets: Datasets, seconds_per_step: Mapping[str, float]) -> Training:
     """Sum up what runs cost, each once.
 
     Args:
-        runs: Runs of the plan.
-        plan: The plan.
+        runs: Runs of a plan.
+        datasets: The datasets of that plan.
         seconds_per_step: By the model's name.
     """
-    steps = {run.name: (run.model.name, steps_of(run, sizes_of(plan, run.dataset))) for run in runs}
+    steps = {run.name: (run.model.name, steps_of(run, datasets.sizes_of(run.dataset))) for run in runs}
     known = [(model, count) for model, count in steps.values() if count is not None]
     untimed = [(model, count) for model, count in known if model not in seconds_per_step]
     return Training(
@@ -116,7 +82,7 @@ def training_of(runs: Iterable[RunSpec], plan: Plan, seconds_per_step: Mapping[s
     )
 
 
-def seconds_per_step(plan: Plan, benchmarks: Path = BENCHMARKS) -> dict[str, float]:
+def seconds_per_step(places: Places, datasets: Datasets, benchmarks: Path = BENCHMARKS) -> dict[str, float]:
     """Return how long a step of each model took in jobs that ran here, with all that a job does besides.
 
     Of several jobs the slowest counts: one that was repeated found finished runs, and took less.
@@ -126,7 +92,7 @@ def seconds_per_step(plan: Plan, benchmarks: Path = BENCHMARKS) -> dict[str, flo
         job = path.relative_to(benchmarks).with_suffix("").as_posix()
         try:
             seconds = _seconds_in(path)
-            models = _steps_trained(plan, job)
+            models = _steps_trained(job, places, datasets)
         except (InputError, OSError, ValueError, LookupError, TypeError):  # of another version, or cut
             continue
         if seconds and len(models) == 1:
@@ -140,14 +106,14 @@ def _seconds_in(benchmark: Path) -> float:
         return sum(float(line["s"]) for line in csv.DictReader(file, delimiter="\t"))
 
 
-def _steps_trained(plan: Plan, job: str) -> dict[str, int]:
+def _steps_trained(job: str, places: Places, datasets: Datasets) -> dict[str, int]:
     """Return how many steps the runs of a finished job have taken, by model."""
     found: dict[str, int] = {}
-    for name in read_json(plan.places.record(job))["runs"]:
-        folder = plan.places.run(name)
+    for name in read_json(places.record(job))["runs"]:
+        folder = places.run(name)
         run = read(RunFile, folder / "run.yaml").run
         with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
             epochs = sum(1 for _ in csv.DictReader(file))
-        steps = steps_of(run, sizes_of(plan, run.dataset)) or 0
+        steps = steps_of(run, datasets.sizes_of(run.dataset)) or 0
         found[run.model.name] = found.get(run.model.name, 0) + steps * epochs // run.training.epochs
     return {model: steps for model, steps in found.items() if steps}

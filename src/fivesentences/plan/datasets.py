@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fivesentences import corpus
 from fivesentences.config.consents import is_agreed, request
-from fivesentences.config.datasets import CatalogueFile
-from fivesentences.config.scales import JUDGEMENTS
+from fivesentences.config.datasets import Catalogue, CatalogueFile, ScenesData
+from fivesentences.config.scales import JUDGEMENTS, Scale
 from fivesentences.config.types import Judge
-from fivesentences.corpus.catalogue import PAGE, at_hand, files_to_read, recorded
+from fivesentences.corpus.catalogue import PAGE, at_hand, files_to_read, precomp_folder, recorded
 from fivesentences.corpus.photograph_digests import Identity, digest_of, identify
-from fivesentences.corpus.unpacking import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
+from fivesentences.corpus.unpacked import INSTALL, PROGRAMS, archives_unpacked_in, is_unpacked_here, programs_for_rar
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.plan.places import Places
 from fivesentences.storage import write_json
+from fivesentences.study.exhibits import Exhibit
 from fivesentences.versions import VERSIONS
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 # What planning remembers of files that no rule makes: of each its digest, and of captions the images that they name.
 FILES, IMAGES = Path(".snakemake/files.json"), Path(".snakemake/images.json")
@@ -43,8 +42,8 @@ class Datasets:
         download_folders: Where downloads are looked for.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.catalogue, self.places, self.exhibits = plan.scale, plan.catalogue, plan.places, plan.exhibits
+    def __init__(self, scale: Scale, catalogue: Catalogue, places: Places, exhibits: Mapping[str, Exhibit]):
+        self.scale, self.catalogue, self.places, self.exhibits = scale, catalogue, places, exhibits
         loaders = {name: data.loader for name, data in self.scale.datasets.items()}
         self.own = [name for name, loader in loaders.items() if loader == "folder"]
         self.scenes = [name for name, loader in loaders.items() if loader == "scenes"]
@@ -114,7 +113,7 @@ class Datasets:
             self._identities[dataset] = identify(self.photographs_of(dataset)[0], memory)
         return self._identities[dataset]
 
-    def content_of(self, files: Iterable[Path]) -> list[str | None]:
+    def content_of(self, *files: Path) -> list[str | None]:
         """Return digests of files that no rule makes but ``download``, or of folders.
 
         Of a download that is not here it is that of the mirror's, and None if there is none.
@@ -130,6 +129,41 @@ class Datasets:
             found.append(digest_of(next((one for one in at if one.exists()), path), FILES))
         return found
 
+    def content_of_captions(self, dataset: str) -> list[str | None]:
+        """Return digests of what a corpus is read from; of a precomp folder of its texts alone, for arrays are none."""
+        data, files = self.scale.datasets[dataset], self.captions_of(dataset)
+        if data.loader == "precomp":
+            files = sorted(precomp_folder(data.folder, data.prefix).glob("*.txt"))
+        return self.content_of(*files)
+
+    def content_of_photographs(self, dataset: str | None) -> str | list[str | None] | None:
+        """Return a digest of a dataset's photographs; None of drawn ones, which a rule makes, or of no dataset."""
+        if (identity := self.digest_of_photographs(dataset)) is not None:
+            return identity.content
+        return None if dataset is None or dataset in self.scenes else self.content_of(*self.photographs_of(dataset))
+
+    def content_of_judgements(self, dataset: str, judge: Judge) -> list[str | None] | None:
+        """Return digests of the file that holds a judge's scores; None of drawn scenes, which a rule makes."""
+        return None if judge == "scenes_truth" else self.content_of(*self.judgements_of(dataset, judge))
+
+    def settings_of(self, dataset: str) -> dict[str, Any]:
+        """Return what a loader reads, without defaults: only karpathy may be given an order, not even its default."""
+        return self.scale.datasets[dataset].model_dump(mode="json", exclude={"regions"}, exclude_defaults=True)
+
+    def splits_needed(self, dataset: str) -> list[str]:
+        """Return splits that a user's own images must have: all, if models are trained on them."""
+        return ["train", "dev", "test"] if dataset in self.own and dataset in self.scale.roles.values() else []
+
+    def sizes_of(self, dataset: str) -> dict[str, tuple[int, int]]:
+        """Return images and captions of each split, as the scale or the catalogue says."""
+        data, entry = self.scale.datasets[dataset], self.catalogue.datasets.get(dataset)
+        images: dict[Any, int] = (entry.images if entry else None) or {}
+        if isinstance(data, ScenesData):
+            images = {"train": data.train, "dev": data.dev, "test": data.test}
+        each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
+        splits = getattr(data, "splits", None) or images
+        return {split: (images[split], images[split] * each) for split in images if split in splits}
+
     def digest_of_images(self, dataset: str) -> str | None:
         """Return a digest of the images that a dataset's captions name, in their order, but not of the captions.
 
@@ -139,7 +173,7 @@ class Datasets:
         if data.loader == "scenes" or captions is None or not captions.exists():
             return None
         identity = self.digest_of_photographs(dataset)
-        made_of = (dataset, data, self.content_of([captions]), identity and identity.names, VERSIONS["corpus"])
+        made_of = (dataset, data, self.content_of(captions), identity and identity.names, VERSIONS["corpus"])
         key = hashlib.sha256(repr(made_of).encode()).hexdigest()
         try:
             known: dict[str, str] = read_json(IMAGES)

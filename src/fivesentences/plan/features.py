@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.scales import Scale
+from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.plan.datasets import Datasets
 from fivesentences.study.runs import RunSpec
 
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
-
+LEAST_TO_EXTRACT, MOST_TO_EXTRACT = 4 * 60, 24 * 60  # minutes of a job
+# Seconds per photograph, with reserve: bottom-up attention takes 18 on a processor core (docs/detectors.md), ResNet-152
+# 0.3 (docs/extraction.md). On a GPU neither was measured.
+SECONDS_TO_DETECT, SECONDS_TO_DESCRIBE, SECONDS_ON_GPU = 20.0, 0.5, 1.0
 WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
 
 
@@ -42,9 +47,9 @@ class Features:
         pictured_features, pictured_datasets: Those that pages show, which are none where photographs may not be shown.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.catalogue, self.places, self.datasets = plan.scale, plan.catalogue, plan.places, plan.datasets
-        scale, runs = plan.scale, plan.all_runs
+    def __init__(self, datasets: Datasets, runs: Collection[RunSpec]):
+        self.scale, self.catalogue, self.places = datasets.scale, datasets.catalogue, datasets.places
+        self.datasets, scale = datasets, datasets.scale
         grid, further = scale.grid_features, scale.further_features.values()
         # Before reduction, by the name of their file; what differs in preparation alone is one of them.
         asked = [spec for spec in (scale.features, grid, scale.own_grid_features, *further) if spec is not None]
@@ -52,12 +57,12 @@ class Features:
         self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
         released = [grid.source] if grid is not None and self.released_regions else []
         self.precomp_features = list(self.extracted_features) if self.datasets.precomp else released
-        read = {(run.dataset, run.features.source): run.features for run in runs.values()}
+        read = {(run.dataset, run.features.source): run.features for run in runs}
         self.extracted = sorted(one for one, features in read.items() if not self.is_described(one[0], features))
         self.pictured_features = self.extracted if scale.photographs else []
-        self.datasets_of_runs = sorted({run.dataset for run in runs.values()})
+        self.datasets_of_runs = sorted({run.dataset for run in runs})
         self.pictured_datasets = self.datasets_of_runs if scale.photographs else []
-        specs = [run.features for run in runs.values()]
+        specs = [run.features for run in runs]
         if scale.features is not None and scale.categories is not None:
             specs.append(scale.features)  # of documents that are images of a corpus
         self.reduced_features = {spec.stem: spec for spec in specs if spec.stem != spec.source}
@@ -109,6 +114,41 @@ class Features:
         found = data if data.loader == "precomp" else regions
         assert found is not None  # the rule's constraints
         return found
+
+    def content_of_folder(self, dataset: str) -> list[str | None]:
+        """Return digests of what the precomp folder of a dataset holds of features: all of it but the texts."""
+        data = self.folder_of_features(dataset)
+        files = sorted(precomp_folder(data.folder, data.prefix).iterdir()) if data.folder.is_dir() else []
+        kept = (file for file in files if file.suffix != ".txt" and not file.name.startswith("."))
+        return self.datasets.content_of(*kept)
+
+    def images_of(self, dataset: str) -> Path:
+        """Return the images that features are made of: a corpus without its captions, or drawn scenes."""
+        drawn = dataset in self.datasets.scenes
+        return self.places.corpus(dataset) if drawn else self.places.images(dataset)
+
+    def before_reduction(self, dataset: str, reduced: str) -> Path:
+        """Return the features that are to be reduced."""
+        spec = self.reduced_features[reduced]
+        return self.places.source_of_features(dataset, spec, self.is_described(dataset, spec))
+
+    def settings_of(self, extracted: str) -> dict[str, Any]:
+        """Return the settings of an extraction as plain data."""
+        return self.extracted_features[extracted].model_dump(mode="json", exclude_defaults=True)
+
+    def on_gpu(self, extracted: str) -> bool:
+        """Tell whether features must be extracted on a GPU: by a network, at a scale that has one."""
+        return self.scale.training.gpu and self.extracted_features[extracted].extractor != "grid_descriptors"
+
+    def minutes_to_extract(self, dataset: str, extracted: str) -> int:
+        """Return the time that a scheduler should grant a first attempt to extract features, or a part of them.
+
+        A job that meets its limit loses no finished image, so that none needs to have more than a day.
+        """
+        spec, images = self.extracted_features[extracted], sum(n for n, _ in self.datasets.sizes_of(dataset).values())
+        on_processor = SECONDS_TO_DETECT if spec.layout == "regions" else SECONDS_TO_DESCRIBE
+        seconds = (SECONDS_ON_GPU if self.on_gpu(extracted) else on_processor) * images / spec.parts
+        return min(max(LEAST_TO_EXTRACT, math.ceil(60 + seconds / 60)), MOST_TO_EXTRACT)
 
     def weights_of(self, extracted: str) -> list[Path]:
         """Return the file of an extractor's weights; none if a library fetches its own, whatever a mirror has.

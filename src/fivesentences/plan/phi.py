@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fivesentences.config.scales import RIGHT
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
+from fivesentences.plan.datasets import Datasets
 from fivesentences.plan.places import as_text, captions_of, part_of
+from fivesentences.plan.runs import Runs
 from fivesentences.semantics.registry import PACKAGED, is_drawn, is_given, model_of, needs_tuples
 from fivesentences.study.runs import RunSpec
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 
 class Phi:
@@ -29,17 +28,17 @@ class Phi:
         InputError: If a phi names an unknown model.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.places, self.datasets = plan.scale, plan.places, plan.datasets
-        self.studies, self.exhibits, self.all_runs = plan.studies, plan.exhibits, plan.all_runs
-        scale = plan.scale
+    def __init__(self, shown: Runs, datasets: Datasets):
+        self.scale, self.places, self.datasets = shown.scale, shown.places, datasets
+        self.studies, self.exhibits, self.runs = shown.studies, shown.exhibits, shown.all_runs
+        scale = shown.scale
         self.single_phis = list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
         self.shown_phis = self.phis_read()
         evaluation = self.single_phis if scale.roles else []
         self.matrices = list(dict.fromkeys([*evaluation, *self.shown_phis, *scale.matrices]))
         asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
         self.judged = [(phi, references) for phi, references in asked if scale.shows(phi)]
-        of_losses = {phi for run in self.all_runs.values() for phi in run.loss.phis}
+        of_losses = {phi for run in self.runs.values() for phi in run.loss.phis}
         for phi in (*self.matrices, *(phi for phi, _ in self.judged), *of_losses):
             if (model := model_of(phi)) is not None:
                 self.sentence_encoder(model)
@@ -135,7 +134,7 @@ class Phi:
         Raises:
             InputError: If no run of the dataset trains on them.
         """
-        for spec in self.all_runs.values():
+        for spec in self.runs.values():
             if spec.dataset == dataset and captions_of(spec) == captions:
                 return spec.fraction, spec.captions_per_image
         raise InputError(f"no run of this scale is trained on {captions} of '{dataset}'; name captions that one is.")
@@ -151,7 +150,7 @@ class Phi:
         a matrix; this alone is no reason to make one, so that the dataset needs a run that reads it too.
         """
         left_out = self.scale.leave_out
-        made = set(self.files_read_by(self.all_runs.values()))
+        made = set(self.files_read_by(self.runs.values()))
         found: dict[tuple[float, str], tuple[float, LossSpec]] = {}
         for name, exhibit in self.exhibits.items():
             for fraction, named in exhibit.adaptive_margins():

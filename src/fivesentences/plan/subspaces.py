@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fivesentences.config.documents import AnyDocuments
+from fivesentences.plan.datasets import Datasets
+from fivesentences.plan.features import Features
 from fivesentences.plan.jobs import shared_out
+from fivesentences.plan.runs import Runs
 from fivesentences.study.subspace_runs import PlacedRun
-
-if TYPE_CHECKING:
-    from fivesentences.plan.plan import Plan
 
 
 class Subspaces:
@@ -24,10 +23,10 @@ class Subspaces:
         document_specs: How documents are read and divided, by name.
     """
 
-    def __init__(self, plan: Plan):
-        self.scale, self.places, self.datasets, self.features = plan.scale, plan.places, plan.datasets, plan.features
-        self.runs, self.all_runs = (made.subspaces for made in plan.made.values())
-        scale = plan.scale
+    def __init__(self, shown: Runs, datasets: Datasets, features: Features):
+        self.scale, self.places, self.datasets, self.features = shown.scale, shown.places, datasets, features
+        self.runs, self.all_runs = (made.subspaces for made in shown.made.values())
+        scale = shown.scale
         self.document_specs: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
         most = 1 if scale.categories is None else scale.categories.runs_per_job
         # Every seed has the same methods, so that jobs take about the same time.
@@ -88,6 +87,13 @@ class Subspaces:
             case "nus_wide" if self.datasets.makes_folder(spec.folder):
                 return {"folder": spec.folder}
         return {}
+
+    def given_for(self, documents: str) -> list[Path]:
+        """Return what documents are read from that no rule makes, folders in an original layout too."""
+        spec = self.document_specs[documents]
+        if spec.loader == "nus_wide":
+            return [spec.folder]
+        return [] if spec.loader == "corpus" else list(self.read_for_documents(documents).values())
 
     def vectors_of_texts(self, documents: str) -> list[Path]:
         """Return vectors of the texts of documents; none where texts are words."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.console import say_once
+from fivesentences.errors import say_once
 from fivesentences.semantics.tokenisation import number_words, one_word_each, tokenise
 from fivesentences.semantics.validation import checked_corpus, given_or_five
 

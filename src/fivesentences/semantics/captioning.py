@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.console import say_once
-from fivesentences.errors import InputError, did_you_mean, pip_install
+from fivesentences.errors import InputError, did_you_mean, pip_install, say_once
 from fivesentences.semantics import java
 from fivesentences.semantics.bleu import BleuScorer
 from fivesentences.semantics.cider import CiderScorer

@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.arrays import new_npy, plain_array, read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
+from fivesentences.seals import check_seal, seal_of
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_pairing
-from fivesentences.storage import alone, check_npy, check_seal, replacing, seal_of, together, write_json
+from fivesentences.storage import alone, check_npy, replacing, together, write_json
 
 if TYPE_CHECKING:
     from fivesentences.semantics.sentence_encoders import CaptionVectors

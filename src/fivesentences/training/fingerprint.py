@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import platform
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +12,10 @@ from pydantic import BaseModel, ValidationError
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.losses import Loss
-from fivesentences.models.specs import ModelSpec
-from fivesentences.storage import RECORD, content_of, sha256_of, write_record
+from fivesentences.seals import content_of, write_record
+from fivesentences.storage import RECORD, sha256_of
 from fivesentences.study.runs import RunSpec
-from fivesentences.versions import VERSIONS, syntax_of, syntax_of_module
+from fivesentences.versions import VERSIONS
 
 if TYPE_CHECKING:
     import torch
@@ -63,28 +59,6 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:  # an extra: what needs it says so
         return "not installed"
-
-
-def code_of_run(spec: RunSpec) -> str:
-    """Hash the code that a run names: the modules of its model and its losses, and the settings of both.
-
-    What all runs share has a version instead, see ``VERSIONS``.
-    """
-    of_losses = {kind.__module__ for term in spec.loss.terms for kind in named_kinds(Loss, type(term))}
-    modules = {spec.model.implementation.partition(":")[0], *of_losses} - {Loss.__module__}
-    return code_named(frozenset(modules), named_kinds(ModelSpec, type(spec.model)))
-
-
-def named_kinds(base: type, kind: type) -> tuple[type, ...]:
-    """Return a class of settings and those that it derives from, up to a base that all share."""
-    return tuple(one for one in kind.__mro__ if issubclass(one, base) and one != base)
-
-
-@cache
-def code_named(modules: frozenset[str], kinds: tuple[type, ...]) -> str:
-    """Hash modules, and classes of settings that lie in one module with those of all models."""
-    parts = [*map(syntax_of_module, sorted(modules)), *(syntax_of(inspect.getsource(kind)) for kind in kinds)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def differences(

@@ -20,10 +20,11 @@ from fivesentences.errors import InputError, install
 from fivesentences.features.precomp import read_precomp
 from fivesentences.machine import device_named
 from fivesentences.storage import remove_leftovers, replacing
+from fivesentences.study.code import code_of_run
 from fivesentences.study.runs import FORMAT, RunFile, RunSpec
 from fivesentences.training.checkpoint import VOCABULARY, WEIGHTS, ResumeFolder, write_weights
 from fivesentences.training.data import RunData
-from fivesentences.training.fingerprint import code_of_run, fingerprint
+from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.jobs import RESUME, Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, first_of, reason_of
-from fivesentences.storage import check_zip
+from fivesentences.seals import check_zip
 
 LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
 SHOWN = 3  # names per kind of mistake

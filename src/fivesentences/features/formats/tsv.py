@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.console import Bar, say_once
+from fivesentences.console import Bar
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, say_once
 from fivesentences.features.files import MOST_NUMBERS
 from fivesentences.features.formats.record import BOX, Add, FeatureSource, ImageFeatures, Outline, check_ids
 from fivesentences.storage import replacing

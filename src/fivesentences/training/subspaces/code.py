@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fivesentences.models.subspaces.specs import MethodSpec, TripletNetwork
-from fivesentences.training.fingerprint import code_named, named_kinds
+from fivesentences.study.code import code_named, named_kinds
 
 OF_TRIPLETS = frozenset({"fivesentences.losses.scheduled_margin", "fivesentences.losses.scheduled_margin_spec"})
 
