@@ -164,6 +164,31 @@ class Killer:
         """Steps of the last command that was not killed."""
         return self._said.with_name("said.steps").read_text().splitlines()
 
+    def try_straight(self, command: Command, base: Path, rooms: Sequence[int | None] = ROOM) -> Iterator[str]:
+        """Kill a command at each step and start it again at once, with no other command in between; what was wrong.
+
+        Args:
+            command: The command.
+            base: A folder, of which each kill has a fresh copy.
+            rooms: Some of ``ROOM``.
+        """
+        self._fresh(base)
+        assert not command.older or not (failed := self.finish(command.older)), failed
+        older = self.folder.with_name("older")
+        shutil.rmtree(older, ignore_errors=True)
+        shutil.copytree(self.folder, older, symlinks=True)
+        assert not (failed := self.finish(command.words)), failed
+        steps, after = self.steps(), contents(self.folder)
+        for number, room in ((number, room) for number in range(1, len(steps) + 1) for room in rooms):
+            if room is not None and not steps[number - 1].startswith("open "):
+                continue
+            self._fresh(older)
+            if self.run(command.words, number, room) >= 0:
+                continue
+            said = self.finish(command.words)
+            if said or contents(self.folder) != after:
+                yield f"{number}/{len(steps)} {steps[number - 1]} room={room}: {said[-300:] or 'another result'}"
+
     def try_all(
         self, command: Command, base: Path, rooms: Sequence[int | None] = ROOM, twice: bool = True, most: int = 0
     ) -> Iterator[tuple[str, list[Fault]]]:

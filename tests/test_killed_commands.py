@@ -59,6 +59,18 @@ def test_a_kill_at_any_step_leaves_no_mixed_result_and_the_command_starts_again(
     assert [fault for _, found in tried for fault in found] == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        Command("phi cider b.txt -o best --top-k 3", "phi cider a.txt -o best --top-k 2"),
+        Command(f"captions b.jsonl -o c.txt {NAMES}", f"captions a.jsonl -o c.txt {NAMES}"),
+    ],
+    ids=str,
+)
+def test_after_a_kill_at_any_step_the_same_command_alone_succeeds(killer, base, command):
+    assert list(killer.try_straight(command, base, rooms=(None, 0))) == []
+
+
 def test_files_of_one_result_get_their_names_together(tmp_path):
     names = [tmp_path / name for name in "abc"]
 

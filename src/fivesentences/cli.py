@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from fivesentences.commands.arguments import HELP, WORDS, as_command
 from fivesentences.console import Visible
-from fivesentences.errors import InputError, in_shell, shortage, visible
+from fivesentences.errors import InputError, cure_of, in_shell, shortage, visible
 
 # What `--help` says of every command, by the heading above it. The first word is the module, the last one the function.
 COMMANDS = {
@@ -50,16 +50,6 @@ COMMANDS = {
         "doctor": "Report what works here, what is wrong and what is optional, each with the command that changes it.",
         "report": "Redraw the tables, figures and pages of a scale from saved results.",
     },
-}
-# What to do where the operating system refuses a path.
-CURES = {
-    errno.EACCES: "choose another place, or change its permissions",
-    errno.EPERM: "choose another place, or change its permissions",
-    errno.EROFS: "choose another place",
-    errno.EEXIST: "a file is in the way; name a folder, or move the file",
-    errno.ENOTDIR: "a part of the path is a file; name a folder",
-    errno.ENOENT: "it cannot be created there; choose another place",
-    errno.ENOSPC: "make room, or choose another place",
 }
 GROUPS = {
     "features": "Make files of image features, convert them and look at them.",
@@ -158,7 +148,7 @@ def main() -> None:
             raise
         # A disk that fills up, a file that may not be read.
         if error.filename is not None and error.strerror is not None:
-            cure = CURES.get(error.errno or 0, "")
+            cure = cure_of(error)
             _end(f"{visible(str(error.filename))}: {error.strerror}{cure and f'; {cure}'}.")
         try:
             Path.cwd()

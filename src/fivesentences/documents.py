@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ MOST_DIGITS = 308  # of an integer; beyond it no float holds it
 LARGEST_JSON = 2 << 30  # bytes; COCO's instances of 118,000 photographs are a quarter of it
 LARGEST_YAML = 5 << 20  # bytes; configuration is a thousandth of it
 MOST_VALUES = 1_000_000  # of a YAML file in which every alias is replaced by what it stands for
+NEWLINE = b"\n"
 _SMALL = 16 << 20  # bytes of JSON whose values are all checked; of larger files, those that look suspicious
 # How common binary files begin that are given where text is read.
 BINARY = {b"\x93NUMPY": "a NumPy array", b"PK\x03\x04": "a .zip or .npz archive", b"\x1f\x8b": "a gzip archive"}
@@ -110,16 +112,36 @@ def text_of(data: bytes, where: Path | str) -> str:
     """Decode UTF-8, with or without a byte order mark.
 
     Raises:
-        InputError: If a byte is not UTF-8; with the byte's offset and line.
+        InputError: If a byte is not UTF-8, with its offset and line; or if it holds NUL, as UTF-16 does, which without
+            a mark would else be read as text.
     """
     try:
-        return data.decode("utf-8").removeprefix("\ufeff")
+        text = data.decode("utf-8").removeprefix("\ufeff")
+        at, what = data.find(b"\0"), "NUL, which no text holds"
     except UnicodeDecodeError as error:
-        for start, kind in BINARY.items():
-            if data.startswith(start):
-                raise InputError(f"this is {kind}, not text", where=where, cure="name a text file") from None
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{where}: byte {error.start} (line {line}) is not UTF-8; save the file as UTF-8.") from None
+        text, at, what = "", error.start, "not UTF-8"
+    if at < 0:
+        return text
+    for start, kind in BINARY.items():
+        if data.startswith(start):
+            raise InputError(f"this is {kind}, not text", where=where, cure="name a text file")
+    kind = _wide_encoding(data)
+    cure = f"save the file as UTF-8{f' (iconv -f {kind} -t UTF-8 FILE)' if kind else ''}"
+    what = f"byte {at} (line {data.count(NEWLINE, 0, at) + 1}) is {what}"
+    raise InputError(f"{what}{f': the text is {kind}' if kind else ''}", where=where, cure=cure)
+
+
+def _wide_encoding(data: bytes) -> str:
+    """Return the encoding of a text in UTF-16 or UTF-32, with a mark or without; empty if it is another or none."""
+    for name, mark in (("UTF-32LE", codecs.BOM_UTF32_LE), ("UTF-32BE", codecs.BOM_UTF32_BE),
+                       ("UTF-16LE", codecs.BOM_UTF16_LE), ("UTF-16BE", codecs.BOM_UTF16_BE)):  # fmt: skip
+        if data.startswith(mark):
+            return name[:6]
+        size = int(name[4:6]) // 8
+        high = [data[:1000][at::size] for at in range(size) if at != (0 if name.endswith("LE") else size - 1)]
+        if all(2 * part.count(0) > len(part) > 0 for part in high):  # as of ASCII, of which all are 0
+            return name
+    return ""
 
 
 def lines_of(text: str) -> list[str]:

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 
 # What libraries say in exceptions of any type when there is no memory, or no further thread or process.
@@ -22,6 +22,30 @@ _MEMORY = re.compile(
 _THREADS = re.compile("can't start new thread|Resource temporarily unavailable")
 SHORT = 3  # characters with which many names begin
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+# What to do where the operating system refuses a path.
+_CURES = {
+    errno.EACCES: "choose another place, or change its permissions",
+    errno.EPERM: "choose another place, or change its permissions",
+    errno.EROFS: "choose another place",
+    errno.EEXIST: "a file is in the way; name a folder, or move the file",
+    errno.ENOTDIR: "a part of the path is a file; name a folder",
+    errno.ENOENT: "it cannot be created there; choose another place",
+    errno.ENOSPC: "make room, or choose another place",
+    errno.EDQUOT: "make room, or choose another place",
+}
+
+
+def cure_of(error: OSError, kept: str = "") -> str:
+    """Return what to do where the operating system refuses a path; empty if nothing is known.
+
+    Args:
+        error: The exception.
+        kept: What was done already and is kept, where work goes on at the next start.
+    """
+    cure = _CURES.get(error.errno or 0, "correct that" if kept else "")
+    return f"{cure}, and run again: {kept}" if kept else cure
 
 
 class Argument(str):
@@ -93,6 +117,18 @@ def say_once(sentence: str) -> None:
     """Print a sentence on standard error unless this process, or the one whose worker it is, printed it before."""
     if multiprocessing.parent_process() is None:
         print(visible(sentence), file=sys.stderr, flush=True)
+
+
+def say_left_out(where: object, read: str, left: Mapping[str, int]) -> None:
+    """Say how much was read of a file and what was left out, if anything was; see ``say_once``.
+
+    Args:
+        where: The file.
+        read: What was read, such as "5 captions".
+        left: How many were left out, by what they are: "captions of train", "captions without a split".
+    """
+    if known := [f"{count:,} {what}" for what, count in left.items() if count]:
+        say_once(f"{where}: {read} read; left out: {', '.join(known)}.")
 
 
 class InputError(ValueError):

@@ -1,9 +1,14 @@
-"""A figure or a table for somebody's own paper, from kept results."""
+"""A figure or a table for somebody's own paper, from kept results, which must be those of the manifest."""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -74,3 +79,101 @@ def test_what_cannot_be_written_is_named(run, tmp_path, options, named):
 def test_a_width_out_of_range_is_named(run):
     said = run("report", SCALE, "--only", "choice_forest", "--width", "0.5")
     assert said.code == 2 and "0.5" in said.err and "2" in said.err
+
+
+# --- altered results ------------------------------------------------------------------------------------------------
+
+NAME = Path(SCALE).stem
+TIDY = f"results/evaluation/{NAME}.parquet"
+CONTRASTS = f"results/evaluation/contrasts/{NAME}/evidence_choice/choice_differences.json"
+TABLE, FIGURE = (f"results/paper/{NAME}/evidence_choice/{file}" for file in ("choices.json", "choice_forest.csv"))
+CLAIMS = f"results/paper/{NAME}/claims/claims.json"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch) -> Path:
+    """A copy of the results of a scale that the repository keeps, in which the test runs."""
+    listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        if re.search(rf"/{NAME}\b", name):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def alter(path: Path) -> None:
+    """Change a number: Rsum of a parquet, or the last digit before a point in a text."""
+    if path.suffix == ".parquet":
+        table = pd.read_parquet(path)
+        table.loc[table["metric"] == "Rsum", "value"] += 10
+        table.to_parquet(path)
+        return
+    text = path.read_text(encoding="utf-8")
+    digit = list(re.finditer(r"\d(?=\.\d)", text))[-1].start()
+    path.write_text(f"{text[:digit]}{(int(text[digit]) + 1) % 10}{text[digit + 1 :]}", encoding="utf-8")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("altered", "named"), [(TIDY, "choices"), (CONTRASTS, "choice_forest"), (CONTRASTS, "choice_differences")]
+)
+def test_nothing_is_drawn_from_numbers_that_are_not_those_of_the_manifest(run, kept, altered, named, tmp_path):
+    scale, options = ROOT / SCALE, ("--only", named, "--format", "csv", "--out", kept / "out")
+    assert run("report", scale, *options).code == 0
+    made = contents(kept / "out")
+    alter(kept / altered)
+    before = contents(kept)
+    for arguments in (options, ()):
+        said = run("report", scale, *arguments)
+        assert said.code == 1 and altered in said.err and "git checkout" in said.err, said.err
+        assert said.err.count("Error") == 1 and contents(kept) == before
+    shutil.copy(ROOT / altered, kept / altered)  # as the sentence advises
+    assert run("report", scale, *options).code == 0 and contents(kept / "out") == made
+
+
+@pytest.mark.parametrize("altered", [TIDY, CONTRASTS, TABLE, FIGURE, CLAIMS, f"results/paper/{NAME}/headline.json"])
+def test_check_names_every_file_that_was_altered(run, kept, altered):
+    assert run("report", ROOT / SCALE, "--check").code == 0
+    alter(kept / altered)
+    said = run("report", ROOT / SCALE, "--check")
+    assert said.code == 1 and altered in said.err and said.err.count(NAME + "/manifest.json") == 1, said.err
+    shutil.copy(ROOT / altered, kept / altered)
+    assert run("report", ROOT / SCALE, "--check").code == 0
+
+
+@pytest.mark.slow
+def test_what_is_redrawn_stands_in_the_manifest(run, kept):
+    manifest = kept / f"results/paper/{NAME}/manifest.json"
+    before = json.loads(manifest.read_text(encoding="utf-8"))
+    alter(kept / TABLE)
+    (kept / FIGURE).unlink()
+    assert run("report", ROOT / SCALE, "--check").code == 1
+    assert run("report", ROOT / SCALE).code == 0
+    after = json.loads(manifest.read_text(encoding="utf-8"))
+    assert after["numbers"] == before["numbers"] and after["site"].keys() == before["site"].keys()
+    assert (kept / TABLE).read_bytes() == (ROOT / TABLE).read_bytes() and (kept / FIGURE).exists()
+    assert run("report", ROOT / SCALE, "--check").code == 0
+
+
+@pytest.mark.slow
+def test_pages_are_not_made_of_a_table_that_was_altered_and_cannot_be_drawn_again(run, kept):
+    for missing in (TIDY, CONTRASTS):
+        (kept / missing).unlink()
+    for page in ("choices.html", "choice_differences.html"):  # as `report` left them
+        (kept / TABLE).with_name(page).write_text("", encoding="utf-8")
+    alter(kept / TABLE)
+    before = contents(kept)
+    said = run("report", ROOT / SCALE)
+    assert said.code == 1 and TABLE in said.err and contents(kept) == before, said.err
+    shutil.copy(ROOT / TABLE, kept / TABLE)
+    assert run("report", ROOT / SCALE).code == 0
+
+
+def test_results_without_a_manifest_are_drawn_and_that_is_said(run, kept):
+    (kept / f"results/paper/{NAME}/manifest.json").unlink()
+    said = run("report", ROOT / SCALE, "--only", "choices", "--format", "csv", "--out", "out")
+    assert said.code == 0 and "manifest.json" in said.out

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
+import io
+import json
 import os
+import shutil
 import ssl
+import tarfile
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 
 import numpy as np
+import pandas as pd
 import pytest
 import requests
 import trustme
+from PIL import Image
+from scipy.io import savemat
 
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
@@ -21,8 +30,17 @@ from fivesentences.errors import InputError
 from host import running_host
 from kill import Program
 
-DATA = b"PK\x03\x04" + np.random.default_rng(0).bytes(3_000_000 - 4)
-OTHER = DATA[:4] + DATA[:3:-1]
+
+def zipped(seed: int, size: int = 3_000_000) -> bytes:
+    """A zip archive of so many bytes."""
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(zipfile.ZipInfo("a"), np.random.default_rng(seed).bytes(size - AROUND))
+        return file.getvalue()
+
+
+AROUND = 100  # bytes of a zip with one stored entry of this name
+DATA, OTHER = zipped(0), zipped(1)
 SHA = hashlib.sha256(DATA).hexdigest()
 
 
@@ -469,11 +487,128 @@ def test_of_a_file_that_a_person_put_there_no_cure_says_delete_it(host, tmp_path
     assert "delete" not in str(error.value) and place.read_bytes() == DATA
 
 
+def arrays(write, *given, **named):
+    """Bytes that a function of numpy writes."""
+    with io.BytesIO() as file:
+        write(file, *given, **named)
+        return file.getvalue()
+
+
+NUMBERS = np.random.default_rng(2).normal(size=(40, 30))
+
+
+def tarred(mode: str) -> bytes:
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode=mode) as archive:
+            about = tarfile.TarInfo("a.npy")
+            about.size = len(npy := arrays(np.save, NUMBERS))
+            archive.addfile(about, io.BytesIO(npy))
+        return file.getvalue()
+
+
+def of_hdf5(**options) -> bytes:
+    h5py = pytest.importorskip("h5py")
+    with io.BytesIO() as file:
+        with h5py.File(file, "w", **options) as made:
+            made["feat"] = NUMBERS
+        return file.getvalue()
+
+
+def picture() -> bytes:
+    with io.BytesIO() as file:
+        Image.fromarray((99 * NUMBERS).astype(np.uint8)).save(file, "png")
+        return file.getvalue()
+
+
+CUT = {
+    "npy": lambda: arrays(np.save, NUMBERS),
+    "npy in Fortran's order": lambda: arrays(np.save, np.asfortranarray(NUMBERS)),
+    "npy of text": lambda: arrays(np.save, np.array(["a dog", "a cat"])),
+    "npz": lambda: arrays(np.savez, a=NUMBERS, b=NUMBERS),
+    "npz, compressed": lambda: arrays(np.savez_compressed, a=NUMBERS),
+    "zip": lambda: zipped(3, 5000),
+    "gzip": lambda: gzip.compress(NUMBERS.tobytes()),
+    "tar.gz": lambda: tarred("w:gz"),
+    "tar.bz2": lambda: tarred("w:bz2"),
+    "tar.xz": lambda: tarred("w:xz"),
+    "parquet": lambda: arrays(lambda file: pd.DataFrame(NUMBERS, columns=list(map(str, range(30)))).to_parquet(file)),
+    "HDF5": lambda: of_hdf5(),
+    "HDF5 of today": lambda: of_hdf5(libver="latest"),
+    "HDF5 behind a block of the user": lambda: of_hdf5(userblock_size=1024),
+    "MATLAB": lambda: arrays(lambda file: savemat(file, {"I_tr": NUMBERS, "T_tr": NUMBERS[:2]})),
+    "MATLAB, compressed": lambda: arrays(lambda file: savemat(file, {"I_tr": NUMBERS}, do_compression=True)),
+    "safetensors": lambda: pytest.importorskip("safetensors.numpy").save({"a": NUMBERS, "b": NUMBERS[:2]}),
+    "JSON": lambda: json.dumps({"images": [{"id": number} for number in range(400)]}, indent=1).encode(),
+    "JSON lines": lambda: "\n".join(json.dumps({"id": number, "x": "y" * 30}) for number in range(99)).encode(),
+    "png": picture,
+}
+SUFFIX_OF = {"npy": ".npy", "npz": ".npz", "zip": ".zip", "gzip": ".gz", "parquet": ".parquet", "HDF5": ".h5",
+             "MATLAB": ".mat", "safetensors": ".safetensors", "JSON lines": ".jsonl", "JSON": ".json", "png": ".png",
+             "tar.gz": ".tar.gz", "tar.bz2": ".tar.bz2", "tar.xz": ".tar.xz"}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CUT)
+def test_a_cut_file_whose_length_fits_is_refused_and_a_whole_one_taken(host, tmp_path, kind):
+    whole = CUT[kind]()
+    suffix = next(ending for name, ending in SUFFIX_OF.items() if kind.startswith(name))
+    for name in (f"a{suffix}", "a.bin") if suffix not in (".json", ".jsonl") else (f"a{suffix}",):
+        item = entry(host.url, path=f"mine/{name}")
+        for length in (len(whole) // 2, len(whole) * 9 // 10, len(whole) - 9, len(whole) - 1):
+            host.files[PLACE] = whole[:length]  # and so long, the host says, it is
+            with pytest.raises(InputError, match="not a whole") as error:
+                get(item, tmp_path)
+            assert error.value.where == host.url and left_in(tmp_path) == [], length
+            target = tmp_path / "mine" / name  # put there by a person
+            target.write_bytes(whole[:length])
+            with pytest.raises(InputError, match="not a whole"):
+                get(item, tmp_path)
+            assert left_in(tmp_path) == [name]
+            target.unlink()
+        host.files[PLACE] = whole
+        assert get(item, tmp_path).read_bytes() == whole  # as the first sentence advises
+        shutil.rmtree(tmp_path / "mine")
+
+
+def test_a_zip_with_a_hole_is_refused(host, tmp_path):
+    host.files[PLACE] = DATA[:1000] + DATA[2000:]
+    with pytest.raises(InputError, match="not a whole zip"):
+        get(entry(host.url), tmp_path)
+
+
+def test_a_half_file_in_a_mirror_without_a_list_is_refused(make_mirror, tmp_path):
+    mirror = make_mirror(None)
+    (mirror / "mine" / "archive.zip").write_bytes(DATA[: len(DATA) // 2])
+    with pytest.raises(InputError, match="not a whole zip") as error:
+        get(entry(None), tmp_path / "data", mirror)
+    assert error.value.where == mirror / "mine" / "archive.zip" and left_in(tmp_path / "data") == []
+
+
+def test_a_half_file_that_was_recorded_before_is_said_and_the_cure_cures(host, tmp_path):
+    place = tmp_path / "mine" / "archive.zip"
+    place.parent.mkdir()
+    place.write_bytes(half := DATA[: len(DATA) // 2])
+    record = place.with_name("archive.zip.sha256")
+    record.write_text(f"# from its host\n{hashlib.sha256(half).hexdigest()}  archive.zip\n")
+    with pytest.raises(InputError, match="not a whole zip") as error:
+        get(entry(host.url), tmp_path)
+    assert error.value.cure.startswith("delete it and archive.zip.sha256")
+    place.unlink()
+    record.unlink()
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA
+
+
+def test_an_archive_is_what_it_is_whatever_its_name(host, tmp_path):
+    """A host that packs what it sends brings a tar.gz as a tar, which is unpacked all the same."""
+    host.files[PLACE] = tarred("w")
+    assert get(entry(host.url, path="mine/a.tar.gz"), tmp_path).read_bytes() == host.files[PLACE]
+
+
 @pytest.mark.parametrize(
     ("suffix", "content"),
     [(".json", b' \n{"images": []}'), (".json", b"\xef\xbb\xbf[1]"), (".txt", b"a < b"), (".yaml", b"{a: 1}"),
      (".pth", b"\x80\x02ccollections"), (".pth", DATA), (".npz", DATA), (".csv", b"\xef\xbb\xbfcaption,image\n"),
-     (".xml", b"<?xml version='1.0'?><a/>"), (".zip", b"PK\5\6" + bytes(18)), (".gz", b"\x1f\x8b\x08")],
+     (".xml", b"<?xml version='1.0'?><a/>"), (".zip", b"PK\5\6" + bytes(18)), (".gz", gzip.compress(b"a")),
+     (".bin", b"3000000 300\n</s> \x80\x81"), (".bin", b"\xba\x16\x4f\x2f\x0c\0\0\0"), (".mat", bytes(4))],
 )  # fmt: skip
 def test_files_of_the_field_are_what_their_names_say(host, tmp_path, suffix, content):
     host.files[PLACE] = content

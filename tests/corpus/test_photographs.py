@@ -160,11 +160,58 @@ def test_photographs_behind_links_are_listed_as_by_find_and_the_rest_is_counted_
     assert "not decoded" in photographs.problem("f.heic")
 
 
-def test_a_photograph_with_two_names_by_links_is_one(linked):
-    (linked / "again").symlink_to("sub")
+# Links that are added to the folder, by name: none adds a photograph, wherever it stands in the order of names.
+NEIGHBOURS = {
+    "a folder, behind": {"again": "sub"},
+    "a folder, before": {"zz": "sub"},
+    "a folder below, above which all is listed": {"sub/again": "../sub", "deep/again": "../sub"},
+    "the same folder elsewhere, twice": {"one": "../other", "two": "../other"},
+    "a folder of what another link leads to": {"a_part": "../other/deep", "whole": "../other"},
+    "each other": {"x/to_y": "../y", "y/to_x": "../x"},
+    "a link": {"first": "second", "second": "sub"},
+    "a photograph": {"copy.jpg": "a.jpg", "sub/copy.jpg": "../a.jpg"},
+    "a photograph elsewhere, twice": {"m.jpg": "../other/d.jpg", "n.jpg": "../other/d.jpg"},
+}
+
+
+@pytest.mark.parametrize("links", NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_a_photograph_is_listed_once_whatever_links_lead_to_it(linked, links, capfd):
+    (linked / "linked").unlink()
+    for name, target in links.items():
+        (linked / name).parent.mkdir(exist_ok=True)
+        (linked / name).symlink_to(target)
     photographs = Photographs(linked)
-    assert {"again/b.JFIF", "sub/b.JFIF"} < set(photographs.names())
-    assert photographs.read("b.JFIF") == content(1)
+    find = ["find", "-L", ".", "-type", "f", "-printf", "%P\n"]  # which lists what links lead to again and again
+    listed = subprocess.run(find, cwd=linked, capture_output=True, text=True, check=False).stdout.splitlines()
+    kept = [name for name in listed if not re.search(r"(^|/)[.@]|\.(heic|avif|db|csv)$", name.lower())]
+    found = [(linked / name).resolve() for name in photographs.names()]
+    assert sorted(found) == sorted({(linked / name).resolve() for name in kept}), photographs.names()
+    assert {"a.jpg", "sub/b.JFIF", "sub/c.Webp"} <= set(photographs.names())
+    assert "links to what is listed already" in capfd.readouterr().err
+    for name in photographs.names():
+        assert photographs.read(name.rpartition("/")[2]) == (linked / name).read_bytes()
+
+
+def test_a_photograph_is_found_by_every_name_that_links_give_it(linked, tmp_path):
+    (linked / "again").symlink_to("sub")
+    (linked / "copy.jpg").symlink_to("a.jpg")
+    photographs = Photographs(linked)
+    assert photographs.names().count("sub/b.JFIF") == 1 and "again/b.JFIF" not in photographs.names()
+    for name, number in {"again/b.JFIF": 1, "sub/b.JFIF": 1, "b.JFIF": 1, "copy.jpg": 0, "a.jpg": 0}.items():
+        assert name in photographs and photographs.read(name) == content(number)
+        assert photographs.state_of(name)[1] == len(content(number))
+    for name in ("again/../a.jpg", "/a.jpg", "@eaDir/a.jpg/THUMB_XL.jpg", "f.heic", "again/x.jpg"):
+        assert name not in photographs
+    again = pickle.loads(pickle.dumps(photographs))
+    assert again.read("again/b.JFIF") == content(1)
+
+
+def test_a_folder_that_is_given_twice_or_with_a_part_of_it_is_listed_once(linked, tmp_path):
+    (tmp_path / "link").symlink_to("root")
+    names = Photographs(linked).names()
+    for more in ([linked], [tmp_path / "link"], [linked / "sub"], [linked, linked / "sub"]):
+        assert Photographs(linked, *more).names() == names
+    assert len(Photographs(linked / "sub", linked)) == len(names)
 
 
 def test_folders_full_of_links_to_each_other_end(tmp_path):

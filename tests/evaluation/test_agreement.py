@@ -52,6 +52,7 @@ def test_numbers_are_the_correlations_of_the_cells_of_the_matrix(corpus, judgeme
     np.testing.assert_allclose(frame["cider"], cells, atol=1e-12, rtol=0)
     found = by_key(numbers)
     assert len(found) == len(numbers) == 8
+    assert agreement(judgements, corpus, [("cider", "kept")] * 2)[1] == numbers
     for statistic in STATISTICS:
         for which, chosen in (("all", np.ones(len(cells), dtype=bool)), ("other", ~pairs["own"].to_numpy())):
             number = found["cider", "kept", which, statistic]

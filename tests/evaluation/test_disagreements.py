@@ -76,6 +76,11 @@ def find(corpus: Corpus, similarities, phis, direction: str, **options: Any) -> 
     return find_disagreements(corpus, similarities, phis, **options)
 
 
+def test_a_direction_or_contrast_said_twice_is_shown_once(corpus, similarities, phis, direction):
+    twice = {"directions": [direction, direction], "contrasts": [PAIR, PAIR]}
+    assert find(corpus, similarities, phis, direction, **twice) == find(corpus, similarities, phis, direction)
+
+
 def chosen(found: dict[str, Any], direction: str, criterion: str) -> list[tuple[int, float | None]]:
     """Queries of a criterion in their order, with the value that each was chosen for."""
     criteria = found["directions"][direction]["criteria"]

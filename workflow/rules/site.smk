@@ -157,7 +157,7 @@ rule write_manifest:
         numbers=lambda wildcards: PLAN.report.every_number(wildcards.scale),
         studies=given(PLAN.study_files),
         published=given(PUBLISHED),
-        page="results/paper/{scale}/index.html",
+        site=lambda wildcards: PLAN.report.kept_site(wildcards.scale),
     output:
         manifest="results/paper/{scale}/manifest.json",
         headline="results/paper/{scale}/headline.json",

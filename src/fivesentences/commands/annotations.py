@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands.arguments import Dataset, dataset_named
 from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, first_of, need
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
@@ -103,8 +103,10 @@ class Annotations:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
                 is given for another gallery than COCO's 5K test split.
         """
-        if self.eccv:
-            PROTOCOLS[COCO_5K].check(gallery)
+        if self.eccv and not PROTOCOLS[COCO_5K].accepts(*gallery.shape):
+            wanted = list(PROTOCOLS[COCO_5K].split)
+            what = f"{gallery.name} is {list(gallery.shape)}, but --eccv is about COCO's test split, {wanted}"
+            raise InputError(what, cure="leave --eccv out")
         n_images, n_captions = gallery.shape
         image_ids = read_list(self.image_ids, n_images, "ids", "images")
         caption_ids = read_list(self.caption_ids, n_captions, "ids", "captions")
@@ -148,11 +150,14 @@ def read_list(path: Path | None, wanted: int, what: str, of: str) -> list[str] |
     """Read ids or categories from a file, one per line; None without a file.
 
     Raises:
-        InputError: If the file is missing or damaged, or does not hold as many as are wanted.
+        InputError: If the file is missing or damaged, holds a blank line, or does not hold as many as are wanted.
     """
     if path is None:
         return None
     lines = [line.strip() for line in read_texts(path)]
+    if blank := [number for number, line in enumerate(lines, 1) if not line]:
+        of_each = "remove it" if len(lines) > wanted else f"write one for each of the {wanted:,} {of}"
+        raise InputError(f"line {first_of(blank, 5)} of {what} is blank", where=path, cure=of_each)
     if len(lines) != wanted:
         raise InputError(f"{path} holds {len(lines)} {what} but there are {wanted} {of}; give one per line.")
     return lines

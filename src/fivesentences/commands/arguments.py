@@ -8,16 +8,16 @@ import dataclasses
 import inspect
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 from typer.models import ParameterInfo
 
-from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called, split_named
+from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called, each_once, split_named
 from fivesentences.choices import Dataset as Dataset
 from fivesentences.choices import Precision as Precision
 from fivesentences.errors import did_you_mean
@@ -71,6 +71,19 @@ class Resampling:
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0
 
 
+class Once(TyperCommand):
+    """A command that takes an option once, unless it may be repeated: of two values one would count for nothing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of the command line, as click does."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in each_once(given):
+            single = isinstance(option, TyperOption) and not (option.multiple or option.is_flag or option.count)
+            if single and given.count(option) > 1 and not ctx.resilient_parsing:
+                raise typer.BadParameter("it is given twice; give it once.", param_hint=option.opts[-1])
+        return super().parse_args(ctx, args)
+
+
 def as_command(function: Callable[..., None]) -> TyperCommand:
     """Make a command of a function.
 
@@ -111,7 +124,7 @@ def as_command(function: Callable[..., None]) -> TyperCommand:
         [one.replace(kind=one.KEYWORD_ONLY, annotation=run.__annotations__[one.name]) for one in parameters]
     )
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(epilog=WORDS, context_settings=HELP)(run)
+    alone.command(cls=Once, epilog=WORDS, context_settings=HELP)(run)
     command = typer.main.get_command(alone)
     assert isinstance(command, TyperCommand)
     return command
@@ -143,7 +156,7 @@ def _annotated(parameter: inspect.Parameter, text: str, panel: str | None) -> An
 
 
 def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
-    """Return whole numbers from 1 to ``LARGEST`` that are separated by commas.
+    """Return whole numbers from 1 to ``LARGEST`` that are separated by commas, each once.
 
     Args:
         text: Text that was typed.
@@ -164,7 +177,13 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
             also = "".join(f" or '{word}'" for word in words)
             wanted = f"whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10."
             raise typer.BadParameter(f"it is '{shown}'; give {wanted}", param_hint=option)
-    return tuple(found)
+    return each_once(found)
+
+
+def names_typed(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return names that were typed in one or several lists, separated by commas, each once."""
+    texts = [texts] if isinstance(texts, str) else texts or ()
+    return each_once(name.strip() for text in texts for name in text.split(",") if name.strip())
 
 
 def dataset_named(text: str) -> Dataset:
@@ -192,7 +211,7 @@ def split_asked(text: str) -> Split:
     """
     known: tuple[Split, ...] = get_args(Split)
     for split in known:
-        if split == split_named(text.lower()):
+        if split == split_named(text):
             return split
     raise typer.BadParameter(f"'{text}' is not one of {', '.join(map(repr, known))}.", param_hint="--split")
 

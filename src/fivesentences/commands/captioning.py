@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 
 from fivesentences.choices import Split
-from fivesentences.commands.arguments import SPLITS, Mirror, split_asked
+from fivesentences.commands.arguments import SPLITS, Mirror, names_typed, split_asked
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, counted, visible
 from fivesentences.semantics.captioned_images import read_captioned_images
@@ -83,7 +83,7 @@ def captioning(
     found = read_captioned_images(
         candidates, references, per_image=per_image, image_of_caption=image_of_caption, split=split, subset=subset
     )
-    names = [plain_name(name.strip()) for one in metric or ["cider"] for name in one.split(",")]
+    names = [plain_name(name) for name in names_typed(metric or "cider") or [""]]
     asked, loud = _chosen(names, tokens, mirror)  # which may download what SPICE needs
     default = tokens or default_tokens()
     parsed = {name: parse_metric(name, tokens) for name in asked}

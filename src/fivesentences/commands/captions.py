@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet
 import typer
 
-from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called
+from fivesentences.choices import CATALOGUE_NAMES, Split, datasets_called, each_once
 from fivesentences.commands.arguments import SPLITS, Dataset, Downloads, Out, Quiet, split_asked
 from fivesentences.commands.download import catalogue_of
 from fivesentences.config.datasets import Catalogue
@@ -75,7 +75,7 @@ def captions(
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
     check_outputs(outputs, [None if benchmark_called(dataset) else Path(dataset), catalogue_of(downloads)])
     if is_table(dataset):
-        table = read_caption_table(dataset, column or (), image_column, split)
+        table = read_caption_table(dataset, each_once(column or ()), image_column, split)
     elif column or image_column:
         raise InputError(f"{dataset} is not a table; leave --column and --image-column out.")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import read_npy
 from fivesentences.commands.arguments import Out
 from fivesentences.errors import InputError, need
-from fivesentences.retrieval.arguments import setting_of
+from fivesentences.retrieval.arguments import setting_of, settings_of
 from fivesentences.storage import check_outputs
 
 
@@ -47,13 +47,14 @@ def import_(
 
         fivesentences checkpoint import model_best.pth.tar -o scan --model scan
     """
+    options = _options(option or [])
     for package in ("torch", "safetensors"):
         need(package, "train", "importing a checkpoint")
     from fivesentences.models.released_checkpoints import SETTINGS, WEIGHTS, import_checkpoint  # needs torch
 
     check_outputs({f"{name} in --out": out / name for name in (WEIGHTS, SETTINGS)}, [file, concept_vectors], out)
     vectors = None if concept_vectors is None else _vectors(concept_vectors)
-    made = import_checkpoint(file, out, model, dict(map(_option, option or [])), vectors)
+    made = import_checkpoint(file, out, model, options, vectors)
     sizes = [parameter.numel() for parameter in made.parameters()]
     print(f"{out}: {model}, {sum(sizes):,} numbers in {len(sizes)} weights")
 
@@ -65,9 +66,9 @@ def _vectors(path: Path) -> NDArray[np.float32]:
     return vectors.astype(np.float32)
 
 
-def _option(pair: str) -> tuple[str, object]:
-    """Parse ``name=value``, see ``setting_of``."""
-    name, value = setting_of(pair)
-    if not name.isidentifier():
-        raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")
-    return name, value
+def _options(pairs: list[str]) -> dict[str, Any]:
+    """Parse ``name=value``, see ``settings_of``."""
+    for pair in pairs:
+        if not setting_of(pair)[0].isidentifier():
+            raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")
+    return settings_of(pairs, "--option")

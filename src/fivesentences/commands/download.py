@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fivesentences.choices import CATALOGUE_NAMES, datasets_called
+from fivesentences.choices import CATALOGUE_NAMES, datasets_called, each_once
 from fivesentences.commands.arguments import Downloads, Quiet
 from fivesentences.config.consents import FILE as CONSENTS
 from fivesentences.config.consents import is_agreed, write_consent
@@ -88,7 +88,8 @@ def download(
         dataset = CATALOGUE_NAMES[meant[0]]
     _check_name(path, f"there is no dataset '{dataset}'", dataset, catalogue.datasets)
     entry = catalogue.datasets[dataset]
-    for file in files or ():
+    files = list(each_once(files or ()))
+    for file in files:
         _check_name(path, f"{dataset} has no file '{file}'", file, entry.files)
     folders = [downloads.data, *([] if mirror is None else [mirror])]
     failed = list[InputError]()

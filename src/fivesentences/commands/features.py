@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 import typer
 
-from fivesentences.commands.arguments import Device, Out, Precision
+from fivesentences.choices import each_once
+from fivesentences.commands.arguments import Device, Out, Precision, names_typed
 from fivesentences.commands.sheets import Outputs, Sheet, number
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.corpus.table import check_image_id
@@ -228,7 +229,7 @@ def convert(
     *sources, out = paths
     done = convert_features(
         sources, out, source_format=source, target_format=target, ids=ids, repeat=repeat, storage=storage,
-        drop=[fact.strip() for facts in drop or [] for fact in facts.split(",") if fact.strip()],
+        drop=names_typed(drop),
     )  # fmt: skip
     outline, of_regions = done.outline, ""
     if outline.counts is not None:
@@ -358,11 +359,12 @@ def compare(
             from fivesentences.paper.figures.drawing import write_drawing
 
             rows = {image_id: (mine, its) for image_id, mine, its in found.rows}
-            for name in image or []:
+            for name in (asked := each_once(image or [])):
                 if name not in rows:
                     raise InputError(f"image '{name}' is not in both; ids look like '{next(iter(rows))}'.")
             names = list(rows)
-            chosen = image or [names[len(names) * at // 4] for at in range(4)] if len(names) > 4 else image or names
+            spread = [names[len(names) * at // 4] for at in range(4)] if len(names) > 4 else names
+            chosen = asked or spread
             if len(chosen) > MOST_IMAGES:
                 raise InputError(f"{len(chosen)} images are too many for one picture; give at most {MOST_IMAGES}.")
             shown = [(one.read(rows[name][0]), other.read(rows[name][1])) for name in chosen]

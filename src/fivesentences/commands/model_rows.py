@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from fivesentences.choices import each_once
 from fivesentences.commands.score_sheets import (
     ALPHA,
     FORMULAS,
@@ -145,7 +146,7 @@ def rows_of(
         spelled: True to write out the directions.
     """
     given = dict.fromkeys(itertools.chain(*models.values(), *(row.values for row in published)))
-    keys = [key for choice in choices for key in _in_order(key for key in given if choice.has(key[0], key[3]))]
+    keys = each_once(key for choice in choices for key in _in_order(key for key in given if choice.has(key[0], key[3])))
     letters = dict(zip(models, _letters(), strict=False)) if tests is not None else {}
     beaten = _beaten(tests, letters)
     best = {}

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from fivesentences.commands.arguments import Quiet
+from fivesentences.choices import each_once
+from fivesentences.commands.arguments import Quiet, names_typed
 from fivesentences.corpus import Photographs
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean, need
@@ -40,8 +41,11 @@ def report(
     Run it in a clone, which contains the results. It needs no GPU, no training, no
     downloads and no Snakemake. Without the files of single jobs, it reads the tidy
     table of the scale. Figures of photographs that are missing stay as they are.
-    --check compares the SHA-256 of the numbers, studies and downloads that are here,
-    and the settings, with results/paper/SCALE/manifest.json.
+
+    What is read is first compared with results/paper/SCALE/manifest.json: numbers
+    that were altered are refused, and what is written is noted there. --check
+    compares everything that is here: numbers, tables, figures, pages, studies,
+    downloads and the settings.
 
     --only, --format, --width, --style and --out make files for your paper or slides:
     results/ stays as it is, and NAME.pdf, NAME.svg, ... go to the current folder or
@@ -72,7 +76,7 @@ def report(
     for package in ("jinja2", "matplotlib"):
         need(package, "plots", "report")
     from fivesentences.paper.context import Context
-    from fivesentences.paper.manifest import CURE, differences_from, read_manifest
+    from fivesentences.paper.manifest import CURE, altered, differences_from, read_manifest, record_site
     from fivesentences.paper.rendering import OF_RESULTS, write_exhibit
     from fivesentences.paper.site.remaking import remake_pages
 
@@ -98,9 +102,10 @@ def report(
         if absent := [path for path in plan.report.large_or_worded_values(name) if not path.exists()]:
             what = f"{len(absent)} files of captions, or of values per image, query or pair, such as {absent[0]},"
             said.append(f"{what} are not here: what needs them stays as it was fetched.")
+    drawn: list[tuple[str, TableSpec | FigureSpec, list[Path], dict[str, Photographs]]] = []
+    kept: list[Path] = []  # files of what stays as it is
     for exhibit, spec in chosen.items() if not check else ():
         numbers, made = plan.report.numbers_of(name, exhibit), plan.report.exhibit_files[exhibit]
-        study = exhibit.partition("/")[0]
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
@@ -114,8 +119,20 @@ def report(
                 raise InputError(f"{what} which {exhibit} needs", where=absent[0], cure=cure)
             what = "left out" if ours else "kept as fetched"
             said.append(f"{what}, since {absent[0]} is not here: {exhibit}")
+            kept += plan.report.kept_files(name, exhibit)
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
+        drawn.append((exhibit, spec, numbers, photographs))
+    read = [path for _, _, numbers, _ in drawn for path in numbers]
+    if not (ours or check):
+        read += [*kept, *plan.report.read_by_pages(name)]
+        read += [path for paths in plan.report.numbers_of_runs(name).values() for path in paths]
+    if wrong := altered(read, plan):
+        raise InputErrors(wrong)
+    if not (manifest := plan.places.manifest(name)).is_file():
+        said.append(f"There is no {manifest}, with which numbers could be compared.")
+    for exhibit, spec, numbers, photographs in drawn:
+        study, made = exhibit.partition("/")[0], plan.report.exhibit_files[exhibit]
         folder = Path(plan.report.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         if not ours:
@@ -128,8 +145,10 @@ def report(
         write_exhibit(spec, context, numbers, stem, written, **look if isinstance(spec, FigureSpec) else {})
         for suffix in written:
             print(stem.with_name(f"{stem.name}.{suffix}"))
-    for page in remake_pages(plan) if not (check or ours) else ():
-        print(page)
+    if not (check or ours):
+        for page in remake_pages(plan):
+            print(page)
+        record_site(plan)
     for sentence in said:
         print(sentence)
 
@@ -139,7 +158,7 @@ def _chosen(
 ) -> dict[str, TableSpec | FigureSpec]:
     """Return the tables and figures that options choose, by ``study/name``."""
     known = {one for of_kind, _ in FORMATS.values() for one in of_kind}
-    for one in _listed(formats):
+    for one in _named(formats):
         if one not in known:
             what = f"'{one}' is no format of figures or tables ({', '.join(sorted(known))})"
             raise InputError(what, where="--format", cure=did_you_mean(one, known))
@@ -151,7 +170,7 @@ def _chosen(
         }
     named = short_names(exhibits)
     short, chosen = named | {name: name for name in exhibits}, {}
-    for one in [name.strip() for name in only.split(",") if name.strip()] or [""]:
+    for one in names_typed(only) or [""]:
         if one not in short:
             several = [name for name in exhibits if name.endswith(f"/{one}")]
             cure = f"say which: {', '.join(several)}" if several else did_you_mean(one, short)
@@ -172,8 +191,8 @@ def _chosen(
 def _formats_of(spec: TableSpec | FigureSpec, formats: str | None) -> list[str]:
     """Return the formats in which a table or figure is to be written."""
     every, usual = FORMATS["figure" if isinstance(spec, FigureSpec) else "table"]
-    return [one for one in _listed(formats) if one in every] if formats else list(usual)
+    return [one for one in _named(formats) if one in every] if formats else list(usual)
 
 
-def _listed(formats: str | None) -> list[str]:
-    return [one.strip().lstrip(".").lower() for one in (formats or "").split(",") if one.strip()]
+def _named(formats: str | None) -> tuple[str, ...]:
+    return each_once(one.lstrip(".").lower() for one in names_typed(formats))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fivesentences.choices import repeat_in
 from fivesentences.commands.arguments import Device, Quiet, named
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, extended
@@ -98,7 +99,7 @@ def train(
             print(spec.name)
             return
         folder = out or places.run(spec.name)
-        files = _phi_files(places, spec) | dict(map(_phi_file, phi or ()))
+        files = _phi_files(places, spec) | _named_phis(phi or [])
         check_writable(folder / "run.yaml", new_folder=True)
         corpus, features = corpus or places.corpus(spec.dataset), features or _features(places, spec)
         runs, subspaces, at_once = [(spec, folder, corpus, features, files)], [], 1
@@ -183,8 +184,12 @@ def _fitting(names: Sequence[str], patterns: list[str] | None, what: Path) -> li
     return [name for name in names if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)]
 
 
-def _phi_file(given: str) -> tuple[str, Path]:
-    name, file = named(given)
-    if not name or not file:
-        raise InputError(f"--phi is '{given}'; give NAME=FILE, such as spice=spice.npy.")
-    return name, Path(file)
+def _named_phis(given: list[str]) -> dict[str, Path]:
+    pairs = [named(one) for one in given]
+    for one, (name, file) in zip(given, pairs, strict=True):
+        if not name or not file:
+            raise InputError(f"--phi is '{one}'; give NAME=FILE, such as spice=spice.npy.")
+    if twice := repeat_in([name for name, _ in pairs]):
+        first, second = (given[place] for place in twice)
+        raise InputError(f"'{pairs[twice[0]][0]}' is given twice ({first}, {second})", where="--phi", cure="keep one")
+    return {name: Path(file) for name, file in pairs}

@@ -1,7 +1,7 @@
 """Every metric that an evaluation reports: its unit, which way is better, what it needs, and where it comes from.
 
 Config, commands, tables and documents read this list, so that each metric is described once. It imports only the
-standard library and the errors.
+standard library, the choices and the errors.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal, NamedTuple
 
+from fivesentences.choices import each_once
 from fivesentences.errors import InputError, did_you_mean
 
 Unit = Literal["percent", "rank", "fraction", "count", "none"]
@@ -272,7 +273,7 @@ class Choice(NamedTuple):
 
 
 def choices_of(names: str) -> list[Choice]:
-    """Return the metrics that a list of names stands for.
+    """Return the metrics that a list of names stands for, each once.
 
     Args:
         names: Separated by commas, without blanks and "@k", or with one cut-off: "R,MedR,NCS@1"; upper and lower case
@@ -294,7 +295,7 @@ def choices_of(names: str) -> list[Choice]:
             guess = did_you_mean(text.upper(), _short_names())
             raise InputError(what if guess else f"{what}.", where="--metrics", cure=guess)
         found.append(choice)
-    return found
+    return list(each_once(found, lambda one: one[1:]))
 
 
 def _short_names() -> list[str]:

@@ -529,9 +529,6 @@ class Scale(Strict):
 
     @model_validator(mode="after")
     def _nothing_is_named_twice(self) -> Scale:
-        for study in self.studies:
-            if self.studies.count(study) > 1:
-                raise ValueError(f"studies names '{study}' twice; name it once")
         names = [matrix.name for matrix in self.matrices_of_others]
         for name in names:
             if names.count(name) > 1:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import fnmatch
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from fivesentences.choices import Direction as Direction
 from fivesentences.choices import Precision as Precision
 from fivesentences.choices import Split as Split
+from fivesentences.choices import repeat_in
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,35 @@ LARGEST_SEED = 2**32 - 1  # as far as every generator takes it
 Seed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)]
 
 
-def _each_once(seeds: list[int]) -> list[int]:
-    if len(set(seeds)) < len(seeds):
-        raise ValueError(f"seeds is {seeds}; every seed may occur only once")
+@dataclass(frozen=True)
+class MayRepeat:
+    """Marks a list whose entries are told apart by their places, so that a value may stand in it twice."""
+
+
+def check_each_once(key: str, values: list[Any]) -> None:
+    """Refuse a list of the configuration in which a value or a block stands twice, see ``choices.each_once``.
+
+    Raises:
+        ValueError: If one does; it is named.
+    """
+    if twice := repeat_in(values):
+        value, (first, second) = values[twice[0]], twice
+        if isinstance(value, dict):
+            line = ", ".join(f"{name} {said}" for name, said in value.items() if said is not None)
+            raise ValueError(f"{key} holds the line '{line}' twice; remove one")
+        if name := getattr(value, "name", None):
+            raise ValueError(f"{key} has two named '{name}', which are the same; remove one")
+        if isinstance(value, BaseModel | tuple):
+            raise ValueError(f"{key} holds the same entry twice (numbers {first + 1} and {second + 1}); remove one")
+        raise ValueError(f"{key} names {value!r:.60} twice ({key} is {values!r:.200}); name it once")
+
+
+def _seeds_once(seeds: list[int]) -> list[int]:
+    check_each_once("seeds", seeds)
     return seeds
 
 
-Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_each_once)]
+Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_seeds_once)]
 # A second member of an ensemble with the same model has a seed that may lie beyond those of a scale.
 RunSeed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED + 1_000_000)]
 Width = Annotated[int, Field(strict=True, ge=1, le=65536), IsWidth()]
@@ -83,6 +106,8 @@ Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 class Strict(BaseModel):
     """A configuration block: unknown keys, infinite numbers and NaN are errors, and nothing changes later.
 
+    A list in which a value or a block stands twice is an error too, unless it is marked ``MayRepeat``.
+
     Texts below its keys describe them in the documentation and to editors.
     """
 
@@ -90,6 +115,15 @@ class Strict(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings="sphinx" in sys.modules
     )
+
+    @model_validator(mode="after")
+    def _lists_hold_each_once(self) -> Self:
+        for key, value in self.__dict__.items():
+            if isinstance(value, list) and not any(
+                isinstance(mark, MayRepeat) for mark in type(self).model_fields[key].metadata
+            ):
+                check_each_once(key, value)
+        return self
 
 
 def as_list(value: Any) -> list[Any]:

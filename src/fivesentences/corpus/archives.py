@@ -7,7 +7,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from fivesentences.documents import check_file
@@ -25,6 +25,7 @@ UNREAD = frozenset(
 _ALL = SUFFIXES | UNREAD
 # Folders of thumbnails and of deleted files; as are all whose names begin with a dot.
 _HIDDEN = frozenset(["@eadir", "#recycle", "#snapshot", "$recycle.bin", "lost+found", "system volume information"])
+LISTED = "links to what is listed already"
 _UTF8_NAMES, _UNICODE_PATH = 0x800, 0x7075  # a flag and an extra field of zip archives
 
 
@@ -103,27 +104,31 @@ def _is_hidden(part: str) -> bool:
     return part == "__MACOSX" or part.startswith(".") or part.casefold() in _HIDDEN
 
 
-def photographs_in(place: Path | zipfile.ZipFile, note: bool = True) -> list[str]:
+def photographs_in(
+    place: Path | zipfile.ZipFile, note: bool = True, seen: set[tuple[int, int]] | None = None
+) -> list[str]:
     """List the photographs in a folder and those below it, also behind links, sorted, or in an archive, in its order.
 
-    Left out are photographs of kinds that are not decoded, those in folders of thumbnails and deleted files, and links
-    that lead nowhere.
+    Each is listed once, by its own place rather than that of a link. Left out are photographs of kinds that are not
+    decoded, those in folders of thumbnails and deleted files, and links that lead nowhere or to what is listed.
 
     Args:
         place: The folder or archive.
         note: Whether a sentence on standard error, once, counts those that are left out.
+        seen: Folders and files that were listed before, to which those of this folder are added.
 
     Raises:
         InputError: If there are none, or a folder cannot be read.
     """
     left: dict[str, list[str]] = {}
+    seen = set() if seen is None else seen
     if isinstance(place, Path):
-        where, names = str(place), sorted(_photographs_below(place, "", (), left, set()))
+        where, names = str(place), sorted(_photographs_below(place, left, seen))
     else:
         where = str(place.filename)
-        names = [name for name in place.namelist() if not name.endswith("/") and _is_photograph(name, left)]
+        names = [name for name in place.namelist() if not name.endswith("/") and is_photograph(name, left)]
     counts = [f"{len(found):,} {what} (such as {min(found)})" for what, found in sorted(left.items())]
-    if not names:
+    if not names and LISTED not in left:
         others = f"; there are {', '.join(counts)}" if counts else ""
         raise InputError(f"{where} contains no photographs (files such as .jpg or .png){others}.")
     if counts and note:
@@ -134,7 +139,7 @@ def photographs_in(place: Path | zipfile.ZipFile, note: bool = True) -> list[str
     return names
 
 
-def _is_photograph(name: str, left: dict[str, list[str]]) -> bool:
+def is_photograph(name: str, left: dict[str, list[str]]) -> bool:
     """Return whether a name is that of a photograph to read; photographs to leave out are added to ``left``."""
     pure = PurePosixPath(name)
     suffix, parts = pure.suffix.lower(), pure.parts
@@ -149,39 +154,47 @@ def _is_photograph(name: str, left: dict[str, list[str]]) -> bool:
     return False
 
 
-def _photographs_below(
-    folder: Path,
-    within: str,
-    above: tuple[tuple[int, int], ...],
-    left: dict[str, list[str]],
-    linked: set[tuple[int, int]],
-    is_linked: bool = False,
-) -> Iterator[str]:
-    """Yield paths of the photographs below a folder; pathlib would take five times as long for 30,000 files."""
+def _photographs_below(root: Path, left: dict[str, list[str]], seen: set[tuple[int, int]]) -> list[str]:
+    """Return paths of the photographs below a folder; pathlib would take five times as long for 30,000 files.
+
+    Links are followed after everything else: what has a place of its own is listed there, and each folder once, so that
+    folders full of links to each other have an end.
+    """
+    names, links = list[str](), dict[str, Path]()  # links to photographs
+    folders, linked = [("", root)], list[tuple[str, Path]]()
     try:
-        above = (*above, _identity(folder))
-        with os.scandir(folder) as found:
-            for entry in found:
-                inside, below = f"{within}{entry.name}", Path(entry.path)
-                if _leads_to(entry.is_dir):
-                    target = _identity(below) if entry.is_symlink() else None
-                    # Behind a link, further links lead to each folder once: folders full of links would have no end.
-                    if target in above or (is_linked and target in linked):
-                        left.setdefault("links to a folder that is listed already", []).append(inside)
-                    elif _is_hidden(entry.name):
-                        _count_hidden(below, inside, left)
-                    else:
-                        linked |= {target} if target else set()
-                        is_behind = is_linked or target is not None
-                        yield from _photographs_below(below, f"{inside}/", above, left, linked, is_behind)
-                elif _is_photograph(inside, left):
-                    if _leads_to(entry.is_file):
-                        yield inside
-                    else:
-                        left.setdefault("links that lead nowhere, or devices", []).append(inside)
+        while folders or linked:
+            within, folder = folders.pop() if folders else linked.pop(0)
+            if (identity := _identity(folder)) in seen:
+                left.setdefault(LISTED, []).append(within or str(root))
+                continue
+            seen.add(identity)
+            with os.scandir(folder) as found:
+                for entry in sorted(found, key=lambda one: one.name):
+                    name, below = f"{within}{entry.name}", Path(entry.path)
+                    if _leads_to(entry.is_dir):
+                        if _is_hidden(entry.name):
+                            _count_hidden(below, name, left)
+                        else:
+                            (linked if entry.is_symlink() else folders).append((f"{name}/", below))
+                    elif is_photograph(name, left):
+                        if not _leads_to(entry.is_file):
+                            left.setdefault("links that lead nowhere, or devices", []).append(name)
+                        elif entry.is_symlink():
+                            links[name] = below
+                        else:
+                            names.append(name)
+        files = {_identity(root / name) for name in names} if links else set()
+        for name, path in sorted(links.items()):
+            if (identity := _identity(path)) in files:
+                left.setdefault(LISTED, []).append(name)
+            else:
+                files.add(identity)
+                names.append(name)
     except OSError as error:
         what = f"it cannot be read ({error.strerror or error})"
-        raise InputError(what, where=error.filename or folder, cure="make it readable, or move it elsewhere") from None
+        raise InputError(what, where=error.filename or root, cure="make it readable, or move it elsewhere") from None
+    return names
 
 
 def _identity(folder: Path) -> tuple[int, int]:
@@ -203,7 +216,7 @@ def _count_hidden(folder: Path, inside: str, left: dict[str, list[str]]) -> None
     """Add the photographs of a folder that is left out to ``left``, as far as they can be seen."""
     for above, _, names in os.walk(folder):
         for name in names:
-            _is_photograph(f"{inside}{above[len(str(folder)) :]}/{name}", left)
+            is_photograph(f"{inside}{above[len(str(folder)) :]}/{name}", left)
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -> bytes:

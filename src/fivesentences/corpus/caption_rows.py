@@ -32,18 +32,103 @@ _TOKEN = re.compile(r"([^\t]+#[0-9]{1,9}(?=\t)|\S+#[0-9]{1,9}(?= ))[\t ](.*)", r
 _ENDINGS = "|".join(re.escape(suffix) for suffix in sorted(PHOTOGRAPHS))
 _NAME = rf"[^\t,;|]+?(?:{_ENDINGS})(?:\.[0-9]+)?"
 _NAMED = re.compile(rf'"?{_NAME}(?:#[^\t,;| ]*)?"?\s*(?:[\t,;| ]|\Z)', re.IGNORECASE)
-# What else lines may be than captions, and in how many of them that is no accident.
+# What else lines may be than captions, in how many of them that is no accident, and what to do if they are captions.
+_TABLE = "rows of a table without the names of its columns"
 _ELSE = (
-    (0.5, re.compile(r"[^\t]*\t"), "rows of a table without the names of its columns"),
-    (
-        0.5,
-        re.compile(r'\s*"?[\w./-]*[0-9][\w./-]*"? *[,;|]', re.ASCII),
-        "rows of a table without the names of its columns",
-    ),
-    (1.0, re.compile(r'\s*"([^"]|"")*"\s*\Z'), "quoted as in a table"),
-)
+    (0.5, re.compile(r"[^\t]*\t"), _TABLE, r"or write the tabs within captions as blanks: tr '\t' ' ' < FILE"),
+    (0.5, re.compile(r'\s*"?[\w./-]*[0-9][\w./-]*"? *[,;|]', re.ASCII), _TABLE,
+     "or give the captions alone: sed -E 's/^[^,;|]*[,;|] *//' FILE"),
+    (1.0, re.compile(r'\s*"([^"]|"")*"\s*\Z'), "quoted as in a table",
+     """or write captions without the marks: sed -E 's/^ *"//; s/" *$//; s/""/"/g' FILE"""),
+)  # fmt: skip
 _PAGE = re.compile(r"\s*(<!doctype|<html|<\?xml|version https://git-lfs)", re.IGNORECASE)
 _IMAGE = re.compile(rf"({_NAME}|.+?)(?:#[^#]*)?#([0-9]+)", re.IGNORECASE)
+
+
+# The first token of a line and what separates it from a text behind it.
+_FIRST = re.compile(r"""\s*["'([<]?([^\s,;|:]+?)["')\]>.]*([\s,;|:])[\s,;|:]*(?=\S)""")
+# Ids: with a digit and long, or with a letter too, or padded by zeros; or capitals where no word has any.
+_LONG_ID = re.compile(r"(?=.*[0-9]).{5,}|(?=.*[0-9])(?=.*[a-zA-Z]).{3,}|#?0[0-9]+|(?=.*[a-z][A-Z]).{8,}")
+_NUMBER = re.compile(r"#?[0-9]{1,4}")
+NEARLY_ALL = 0.9  # of the lines
+FEW = 10  # distinct small numbers, with which captions may count what a picture shows
+MOST_OF_AN_IMAGE = 50  # captions
+
+
+def refuse_leading_ids(captions: Sequence[str], where: Path | str) -> None:
+    """Refuse captions that begin with the id of their image, or of their own: it would be scored as a word.
+
+    Ids are numbers, hashes or names of files at the beginning of nearly all captions, whatever separates them from the
+    text: one of each caption, or of each image. Small numbers may count what a picture shows: they are ids only if they
+    count the lines, or are many, each in one line or in lines beside each other.
+
+    Raises:
+        InputError: If they do; the first is named.
+    """
+    found = [_FIRST.match(caption) for caption in captions if caption.strip()]
+    begun = [
+        one for one in found if one and (_LONG_ID.fullmatch(one[1]) or _NUMBER.fullmatch(one[1]) or is_name(one[1]))
+    ]
+    if len(found) < 2 or len(begun) < NEARLY_ALL * len(found):
+        return
+    ids = [one[1] for one in begun]
+    distinct = list(dict.fromkeys(ids))
+    if sum(_LONG_ID.fullmatch(one) is not None or is_name(one) for one in ids) >= NEARLY_ALL * len(ids):
+        are_ids = len(distinct) >= max(2, len(ids) / MOST_OF_AN_IMAGE)
+    else:
+        numbers = [int(one.removeprefix("#")) if _NUMBER.fullmatch(one) else -9 for one in distinct]
+        count_lines = len(numbers) > 2 and all(after == one + 1 for one, after in itertools.pairwise(numbers))
+        blocks = 1 + sum(one != after for one, after in itertools.pairwise(ids))
+        in_order = blocks == len(distinct) or len(distinct) >= NEARLY_ALL * len(ids)
+        are_ids = in_order and (count_lines or len(distinct) >= FEW)
+    if are_ids:
+        separator = "\\t" if begun[0][2] == "\t" else begun[0][2]
+        without = f"sed -E 's/^[^{separator}]*[{separator}][[:space:],;|:]*//' FILE"
+        what = f"its captions begin with ids, such as '{ids[0][:60]}', which would be scored as words"
+        raise InputError(what, where=where, cure=f"remove them, such as by: {without}")
+
+
+class RepeatedCaptions:
+    """Captions that the rows of a file repeat: an image's list of captions stands there once, a caption perhaps twice.
+
+    Attributes:
+        count: Rows whose caption an earlier row of the same image has; people do write the same.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lists: set[str] = set()
+        self._rows: set[tuple[str, tuple[str, ...]]] = set()
+        self._images: set[str] = set()
+
+    def check(self, image: str, texts: Sequence[str], where: str, *, is_list: bool) -> None:
+        """Add a row.
+
+        Args:
+            image: Name or id of its image.
+            texts: Its captions.
+            where: Place of the row.
+            is_list: True if it holds a list, which is of the whole image.
+
+        Raises:
+            InputError: If there is a row of the image already, and either holds a list, or several equal captions.
+        """
+        row = image, tuple(texts)
+        again = row in self._rows
+        if image in self._images and (is_list or image in self._lists or (again and len(texts) > 1)):
+            what = f"image '{image[:80]}' has captions in an earlier row too, which would count twice"
+            raise InputError(what, where=where, cure="give each image once")
+        self.count += again
+        self._rows.add(row)
+        self._images.add(image)
+        if is_list:
+            self._lists.add(image)
+
+    def say(self, path: Path) -> None:
+        """Say how many captions stand twice, if any do."""
+        if self.count:
+            rows = "row repeats" if self.count == 1 else "rows repeat"
+            say_once(f"{path}: {self.count:,} {rows} a caption of the same image; each counts.")
 
 
 def caption_columns(names: Sequence[str]) -> list[str]:
@@ -98,7 +183,8 @@ def text_rows(path: Path) -> Rows | list[str]:
             )
         return rows_below(path, text, separator, header)
     if is_table:
-        raise InputError("its first line names no column of captions", where=path, cure=_cure(sample))
+        cure = f"{_cure(sample)}, or give the captions alone as .txt, one per line"
+        raise InputError("its first line names no column of captions", where=path, cure=cure)
     named = [found.end() == len(line) for line in sample if (found := _NAMED.match(line))]
     if named and 2 * len(named) >= len(sample):
         if all(named):
@@ -109,9 +195,9 @@ def text_rows(path: Path) -> Rows | list[str]:
         raise InputError("its lines are numbers", where=path, cure="give the file of the captions")
     if sample and _PAGE.match(sample[0]):
         raise InputError("it is a web page, XML or a pointer of git-lfs", where=path, cure="fetch the captions again")
-    for share, begins, what in _ELSE:
+    for share, begins, what, alone in _ELSE:
         if sample and sum(begins.match(line) is not None for line in sample) >= share * len(sample):
-            raise InputError(f"its lines are {what}", where=path, cure=_cure(sample))
+            raise InputError(f"its lines are {what}", where=path, cure=f"{_cure(sample)}, {alone}")
     from_windows = lines_end_as_on_windows(text, lines)
     return [line.removesuffix("\r") for line in lines] if from_windows else lines
 
@@ -208,10 +294,13 @@ def lines_end_as_on_windows(text: str, lines: Sequence[str]) -> bool:
 
 
 def _cure(sample: Sequence[str]) -> str:
+    """Return how to name the columns of a table whose first line does not."""
     named = next(filter(None, map(_NAMED.match, sample)), None)
     separator = named[0][-1] if named and named[0][-1] in SEPARATORS else "\t" if "\t" in sample[0] else ","
     header = f"image{separator}caption".replace("\t", "<tab>")
-    return f'name its columns in a first line, such as "{header}", or give the captions alone as .txt, one per line'
+    if named and named[0][-1] == " ":
+        return r"write a table: (printf 'image\tcaption\n'; sed -E 's/ +/\t/' FILE) > table.txt"
+    return f'name its columns in a first line, such as "{header}"'
 
 
 def _items(value: Any) -> list[Any]:
@@ -254,7 +343,8 @@ def _token_rows(path: Path, lines: Sequence[str]) -> Rows:
             raise InputError(f"'{found[1]}' appears a second time.", where=where)
         seen.add(found[1])
         name = _IMAGE.fullmatch(found[1])
-        yield where, {"filename": name[1] if name else found[1].rpartition("#")[0], "caption": found[2]}
+        text = found[2].lstrip("\t |;,:") or found[2]  # some write more than one sign between
+        yield where, {"filename": name[1] if name else found[1].rpartition("#")[0], "caption": text}
 
 
 def _coco_id(one: dict[str, Any], key: str, place: str, path: Path) -> int | str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tarfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +17,26 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory
-from fivesentences.choices import split_in_file, split_named
+from fivesentences.choices import Split, split_in_file, split_named
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.archives import is_litter
-from fivesentences.corpus.caption_rows import COLUMNS, IDS, IMAGES, Rows, caption_columns, is_name, text_rows, unpacked
+from fivesentences.corpus.caption_rows import (
+    COLUMNS,
+    IDS,
+    IMAGES,
+    RepeatedCaptions,
+    Rows,
+    caption_columns,
+    is_name,
+    refuse_leading_ids,
+    text_rows,
+    unpacked,
+)
+from fivesentences.corpus.content import kind_of
 from fivesentences.corpus.parquet import read_parquet, readable
 from fivesentences.corpus.table import caption_at, name_at
 from fivesentences.documents import check_file, lines_of, parse_json, text_of
-from fivesentences.errors import Cure, InputError, counted, reason_of, say_once
+from fivesentences.errors import Cure, InputError, counted, reason_of, say_left_out, say_once
 
 SUFFIXES = (".parquet", ".tar", ".jsonl", ".json")  # of the files of a folder
 LARGEST_TEXT = 1 << 20  # bytes of a sample's .txt or .json
@@ -70,8 +83,9 @@ def read_caption_table(
     - a folder of files of one of ``SUFFIXES``, in the order of their numbers. Where their names begin with a split,
       such as ``test-00000-of-00002.parquet``, those of the split are read.
 
-    Rows with the same image belong together. If there is a column ``split``, its rows of the split are read. A list of
-    captions may be written as text.
+    Rows with the same image belong together. If there is a column ``split``, its rows of the split are read; a row
+    without one is in none, unless no row has one. A list of captions may be written as text; of several columns, empty
+    ones are left out. A sentence says how much was read, and what was left out.
 
     Args:
         path: The file or folder.
@@ -79,34 +93,33 @@ def read_caption_table(
             ``sentences``. Default the first of ``COLUMNS`` that the first row has, or all that are numbered.
         image_column: Column with the name or id of the image. Default the first of ``IMAGES``, in a shard its name
             and that of the photograph; without any of them, every row is an image.
-        split: ``train``, ``dev`` or ``val``, or ``test``; None: test, or else the only one that there is; a note counts
-            the others.
+        split: ``train``, ``dev`` or ``test``, or another name of these, such as ``val``; None: test, or else the only
+            one that there is.
 
     Raises:
         InputError: If a file is missing, damaged or too large, an entry of a shard would leave its folder, a column or
-            the split is missing, a row has no caption, or a caption is blank, not text, or the name of an image.
+            the split is missing, a row has no caption, an image has several rows with a list of captions, or a caption
+            is blank, not text, or the name of an image.
     """
     path, split = Path(path), split and split_named(split)
     files, found_split = _files_of(path, split or "test")
     asked = [*columns, *([] if image_column is None else [image_column])]
     captions, owners, ids = list[str](), list[int](), dict[str, str]()
     places: dict[str, int] = {}
-    others, has_numbers = Counter[str](), False
-    for where, row in (row for file in files for row in _rows_of(file, asked)):
-        if not isinstance(row, dict):
-            raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
+    left, has_numbers, repeats = Counter[str](), False, RepeatedCaptions()
+    rows, others = _of_split([row for file in files for row in _rows_of(file, asked)], split or "test", columns)
+    found_split = found_split if others is None else split or "test"
+    if others is None and rows and any(map(_is_split, rows[0][1])):
+        say_once(f"{path}: no row has a split; all are read.")
+    for where, row in rows:
         for image in row.pop("__order__", ()):
             places.setdefault(image, len(places))
         if not columns:
             columns = caption_columns(list(row)) or _missing(where, row, "of captions")
         if image_column is None:
             image_column = (_usual(("__key__", *IMAGES), row) or [""])[0]
-        texts = [text for column in columns for text in _values(row, column, where, (str,))]
-        if isinstance(named := row.get("split"), str):
-            found_split = split or "test"
-            if split_in_file(named) != found_split:
-                others[split_in_file(named)] += len(texts)
-                continue
+        texts, missing = _texts(row, columns, where)
+        left["missing captions"] += missing
         image = str(len(places))
         if image_column:
             names = _values(row, image_column, where, (str, int))
@@ -114,7 +127,10 @@ def read_caption_table(
                 raise InputError(f"'{image_column}' holds {len(names)} names; an image has one.", where=where)
             image = name_at(str(names[0]), where).strip()
         if not texts:
-            raise InputError(f"'{columns[0]}' holds no caption; every image needs one.", where=where)
+            cure = "every image needs one: write it, or leave the row out"
+            raise InputError(f"'{columns[0]}' holds no caption", where=where, cure=cure)
+        if image_column:
+            repeats.check(image, texts, where, is_list=len(texts) > 1 and len(columns) == 1)
         owner = places.setdefault(image, len(places))
         if image not in ids:
             found = next((row[name] for name in IDS if row.get(name) is not None), image)
@@ -124,19 +140,19 @@ def read_caption_table(
             if is_name(captions[-1]):
                 raise InputError(f"it is '{captions[-1][:60]}', the name of an image; name other columns.", where=place)
         owners += [owner] * len(texts)
-    if not captions and split is None and len(others) == 1:
-        return read_caption_table(path, columns, image_column, *others)
-    known = ", ".join(f"{name} ({counted(count, 'caption')})" for name, count in sorted(others.items()))
+    others = others or Counter()
+    if not captions and split is None and len(others.keys() - {""}) == 1:
+        return read_caption_table(path, columns, image_column, *(others.keys() - {""}))
     if not captions:
-        of = f" of {split or 'test'}" if others else ""
-        cure = Cure("name the split", f"fivesentences captions {path} --split NAME") if others else None
-        end = "" if cure else "."
-        raise InputError(f"it holds no captions{of}{f'; it has {known}' if known else ''}{end}", where=path, cure=cure)
+        raise _none_of_split(path, split or "test", others)
     if all(map(_ID.fullmatch, captions)):
         what = f"its column '{columns[0]}' holds ids or numbers, such as {captions[0][:40]!r}"
         raise InputError(what, where=path, cure="give the file of the captions")
-    if split is None and others:
-        say_once(f"{path}: {counted(len(captions), 'caption')} of {found_split} read; left out: {known}.")
+    refuse_leading_ids(captions, path)
+    of_others = {f"of {name}" if name else "without a split": others[name] for name in sorted(others)}
+    repeats.say(path)
+    of = f" of {found_split}" if of_others else ""
+    say_left_out(path, f"{counted(len(captions), 'caption')}{of}", of_others | left)
     bare = [image for image in places if PurePosixPath(image).suffix.lower() not in PHOTOGRAPHS]
     if files[0].suffix == ".tar" and image_column == "__key__" and 0 < len(bare) < len(places):
         say_once(
@@ -145,6 +161,51 @@ def read_caption_table(
     owner_of, is_named = np.array(owners, dtype=np.int64), bool(image_column)
     is_paired, id_of = is_named or len(places) < len(captions), [ids[image] for image in places]
     return CaptionTable(captions, owner_of, list(places), found_split, id_of, is_paired, is_named, has_numbers)
+
+
+def _of_split(
+    rows: list[tuple[str, dict[str, Any]]], split: str, columns: Sequence[str]
+) -> tuple[list[tuple[str, dict[str, Any]]], Counter[str] | None]:
+    """Return the rows of a split, and the number of captions of other splits ("" of none); None if no row has one.
+
+    Raises:
+        InputError: If a row is not an object, or its split is not text.
+    """
+    by_split: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for where, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"this is {repr(row)[:40]}; a JSON object is expected.", where=where)
+        named = next((value for name, value in row.items() if _is_split(name)), None)
+        named = "" if named is None or named != named else named  # pandas writes NaN for what is missing
+        if not isinstance(named, str):
+            what = f"its split is {repr(named)[:40]}, which is not text"
+            raise InputError(what, where=where, cure="write train, dev or test, or leave the column out")
+        by_split.setdefault(split_in_file(named), []).append((where, row))
+    if not by_split.keys() - {""}:
+        return rows, None
+    others: Counter[str] = Counter()
+    for name in by_split.keys() - {split}:
+        of_captions = columns or caption_columns(list(rows[0][1]))
+        for where, row in by_split[name]:
+            with contextlib.suppress(InputError):  # a mistake in what is not read
+                others[name] += len(_texts(row, of_captions, where)[0])
+    return by_split.get(split, []), others
+
+
+def _is_split(column: str) -> bool:
+    return column.strip().casefold() == "split"
+
+
+def _none_of_split(path: Path, split: str, others: Counter[str]) -> InputError:
+    """Return the error about a file without captions of a split."""
+    known = ", ".join(f"{name or 'none'} ({counted(count, 'caption')})" for name, count in sorted(others.items()))
+    if not others:
+        return InputError("it holds no captions.", where=path)
+    splits: tuple[str, ...] = get_args(Split)
+    cure: str = "call its splits train, dev and test, or leave the column out"
+    if there := [name for name in splits if name in others]:
+        cure = Cure(f"name the split, such as {there[0]}", f"fivesentences captions {path} --split {there[0]}")
+    return InputError(f"it holds no captions of {split}; its splits are {known}", where=path, cure=cure)
 
 
 def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
@@ -176,10 +237,17 @@ def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
     return chosen, split if by_split else None
 
 
+def binary_kind(path: Path) -> str | None:
+    """Return ``parquet`` or ``tar`` for a file that is one by its content or its name; None for others."""
+    by_name = {".parquet": "parquet", ".tar": "tar"}.get(path.suffix.lower())
+    found = kind_of(path) if path.is_file() else None
+    return found if found in ("parquet", "tar") else by_name
+
+
 def _rows_of(path: Path, asked: Sequence[str]) -> Rows:
-    if path.suffix == ".parquet":
+    if (kind := binary_kind(path)) == "parquet":
         yield from _parquet_rows(path, asked)
-    elif path.suffix == ".tar":
+    elif kind == "tar":
         yield from _samples(path)
     elif not isinstance(rows := text_rows(path), list):
         yield from rows
@@ -194,14 +262,19 @@ def _parquet_rows(path: Path, asked: Sequence[str]) -> Rows:
     with readable(path, _AGAIN), pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         check_memory(BYTES_OF_ROW * file.metadata.num_rows, path)
-        usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES, "split"}
+        usual = {*asked, *(name.partition(".")[0] for name in asked), *COLUMNS, *IMAGES}
+        usual |= {*caption_columns(schema.names)}
         never = {
             one.name for one in schema if one.name in set(COLUMNS).difference(asked) and pa.types.is_temporal(one.type)
         }
         # Bytes are photographs.
-        wanted = [one.name for one in schema if one.name in usual - never and "binary" not in str(one.type)]
+        wanted = [
+            one.name
+            for one in schema
+            if (one.name in usual - never or _is_split(one.name)) and "binary" not in str(one.type)
+        ]
     unknown = [f"'{name}'" for name in asked if not {name, name.partition(".")[0]} & set(wanted)]
-    if unknown or not (asked or set(COLUMNS) & set(wanted)):
+    if unknown or not (asked or caption_columns(wanted)):
         _missing(path, dict.fromkeys(schema.names), unknown[0] if unknown else "of captions")
     stored = read_parquet(path, _AGAIN, wanted)
     with readable(path, _AGAIN):
@@ -296,6 +369,12 @@ def _missing(where: Path | str, row: dict[str, Any], of: str) -> list[str]:
     raise InputError(f"there is no column {of} among {known or 'none'}", where=where, cure=cure)
 
 
+def _texts(row: dict[str, Any], columns: Sequence[str], where: str) -> tuple[list[str], int]:
+    """Return the captions in some columns of a row, and how many of several columns are null or empty."""
+    filled = [name for name in columns if len(columns) == 1 or not (row.get(name, "-") is None or row.get(name) == "")]
+    return [text for name in filled for text in _values(row, name, where, (str,))], len(columns) - len(filled)
+
+
 def _values(row: dict[str, Any], column: str, where: str, kinds: tuple[type, ...]) -> list[Any]:
     """Return the values of a column of a row, or of a field in it, and in lists of it."""
     first, _, rest = (column, "", "") if column in row else column.partition(".")
@@ -312,5 +391,8 @@ def _values(row: dict[str, Any], column: str, where: str, kinds: tuple[type, ...
             found.append(value)
         else:
             cure = f"name a field, such as {column}.{next(iter(value))}" if isinstance(value, dict) and value else None
+            if value is None:
+                of_list = "leave it out of the list" if isinstance(row[first], list) else "leave the row out"
+                cure = f"write a caption in its place, or {of_list}"
             raise InputError(f"'{column}' holds {repr(value)[:40]}, which is not text", where=where, cure=cure)
     return found

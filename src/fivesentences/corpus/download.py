@@ -4,8 +4,8 @@ A file from a mirror is checked against the mirror's ``SHA256SUMS``, a download 
 ``config/datasets.yaml``. If the checksum is not known, that of the first copy is written to ``<file>.sha256`` beside
 the data, and later copies from the same source are checked against it. A mirror that has a ``SHA256SUMS`` must list the
 file; a mirror without one is treated like a host. A file that a person put in place is accepted as it is, and its
-checksum is recorded. What has no known checksum must at least be of the kind that its name says: a web page in place of
-an archive (a login, an error with status 200) would otherwise be taken for the file from then on.
+checksum is recorded. What has no known checksum must at least be whole by its content, and no web page (a login, an
+error with status 200): it would otherwise be taken for the file from then on.
 
 A host is asked for a file only once a person has agreed to the terms that the catalogue names (``consents.yaml``). A
 token comes from the environment, goes to the host of ``url`` alone, encrypted, and is never shown.
@@ -34,8 +34,9 @@ from fivesentences.config.consents import is_agreed, request
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
 from fivesentences.corpus.catalogue import HOST, MIRROR, PAGE, PERSON, record_of, recorded
+from fivesentences.corpus.content import check_kind
 from fivesentences.documents import check_file, read_bytes
-from fivesentences.errors import InputError, InputErrors, reason_of
+from fivesentences.errors import InputError, InputErrors, cure_of, reason_of
 from fivesentences.storage import alone, inside, md5_of, remove_unlocked, replacing, sha256_of, write_lines
 
 CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
@@ -45,18 +46,6 @@ SECONDS_BETWEEN_ATTEMPTS = 2.0
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
 CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
 LOCAL = ("127.0.0.1", "localhost", "::1")  # hosts to which a token may go without encryption
-# How files begin, by suffix; and how web pages, errors of hosts and pointers of git-lfs begin, which are none of them.
-_ZIP, _JSON = (b"PK\x03\x04", b"PK\x05\x06"), (b"{", b"[")
-_BEGINNINGS: dict[str, tuple[bytes, ...]] = {
-    ".zip": _ZIP, ".npz": _ZIP, ".jar": _ZIP, ".parquet": (b"PAR1",), ".gz": (b"\x1f\x8b",), ".npy": (b"\x93NUMPY",),
-    ".json": _JSON, ".jsonl": _JSON, ".h5": (b"\x89HDF",), ".hdf5": (b"\x89HDF",), ".pth": (*_ZIP, b"\x80"),
-    ".pt": (*_ZIP, b"\x80"), ".bin": (*_ZIP, b"\x80"), ".rar": (b"Rar!",), ".mat": (b"MATLAB", b"\x89HDF"),
-    ".jpg": (b"\xff\xd8",), ".png": (b"\x89PNG",),
-}  # fmt: skip
-_OTHERS = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<head", "a web page"), (b"<script", "a web page"),
-           (b"<!--", "a web page"), (b"<?xml", "XML"), (b"<error", "XML"), (b"<", "markup"),
-           (b"version https://git-lfs", "a pointer of git-lfs"), (b'{"error', "an error"), (b'{"message', "an error"),
-           (b'{"detail', "an error"), (b'{"status', "an error"), (b'{"code', "an error"), (b"{", "JSON"))  # fmt: skip
 # What is no interruption: asking again would bring the same answer.
 _NO_HOST = {
     "SSLError": "its certificate is not trusted",
@@ -175,33 +164,6 @@ def _compare(what: Path, actual: str, expected: str, listed: str, cure: str) -> 
         raise InputError(problem, where=what, cure=cure)
 
 
-def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
-    """Check that a file may be of the kind that its name says.
-
-    Args:
-        file: The file.
-        name: Its name, by whose suffix it is judged; with another suffix, all but markup, errors and pointers fits.
-        where: What the error is about.
-        cure: Advice.
-
-    Raises:
-        InputError: If it is empty, or is something else.
-    """
-    with file.open("rb") as opened:
-        raw = opened.read(1024)
-    begins, suffix = raw.removeprefix(b"\xef\xbb\xbf").lstrip().lower(), PurePosixPath(name).suffix.lower()
-    begins = begins.replace(b'{ "', b'{"').replace(b'{\n  "', b'{"')
-    found = next((what for begin, what in _OTHERS if begins.startswith(begin)), None if raw else "empty")
-    expected = _BEGINNINGS.get(suffix)
-    if expected is not None and found in (None, "JSON"):
-        fits = raw.startswith(expected) or (expected is _JSON and begins.startswith(expected))
-        found = None if fits else found or "something else"
-    elif found == "JSON" and suffix not in (".txt", ".csv", ".tsv", ".list"):
-        found = None
-    if found is not None and (found == "empty" or suffix not in (".xml", ".html", ".svg")):
-        raise InputError(f"this is {found}, and not {suffix or 'what its name says'}", where=where, cure=cure)
-
-
 def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
     """Check the file that is in place against its record, the catalogue and the mirror."""
     actual, record = sha256_of(target), recorded(target)
@@ -209,7 +171,8 @@ def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> No
     is_ours = record is not None and record[1] != PERSON and not target.is_symlink()
     cure = "delete the file and run again" if is_ours else "put the right file in its place"
     if item.sha256 is None and item.md5 is None:
-        check_kind(target, item.path, target, f"delete it and {name}, and run again" if is_ours else cure)
+        of_person = cure if record is None else f"put the file back, or put the right one there and leave {name} out"
+        check_kind(target, item.path, target, f"delete it and {name}, and run again" if is_ours else of_person)
     if record is not None:
         if record[1] == PERSON:
             cure = f"put the file back, or if it was replaced on purpose, leave {name} out"
@@ -447,7 +410,7 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
                 file.flush()
             except OSError as error:
                 what = f"it cannot be written ({error.strerror or error})"
-                raise InputError(what, where=part, cure="make room and run again: what arrived is kept") from None
+                raise InputError(what, where=part, cure=cure_of(error, "what arrived is kept")) from None
             bar.advance(len(chunk))
     if total is not None and part.stat().st_size < total:
         raise requests.ConnectionError(f"{part.stat().st_size} of {total} bytes arrived")

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import lines_of, text_of
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, counted, say_left_out
 
 TOKENS = "Flickr8k.token.txt"
 SPLITS = ("train", "dev", "test")
@@ -44,7 +44,10 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
             rows[filename] = [
                 CaptionRow(PurePosixPath(filename).stem, filename, key, captions[key], split) for key in ids
             ]
-    return corpus_of(name, [row for of_image in rows.values() for row in of_image])
+    every = [row for of_image in rows.values() for row in of_image]
+    listed = f"{counted(len(rows), 'image')} with {counted(len(every), 'caption')}"
+    say_left_out(text_zip, listed, {"captions of images on no list": len(captions) - len(every)})
+    return corpus_of(name, every)
 
 
 def lines_in(archive: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:

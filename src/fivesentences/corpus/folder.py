@@ -8,11 +8,11 @@ from typing import get_args
 
 from fivesentences.choices import split_in_file
 from fivesentences.config.types import Split
-from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, text_rows, unpacked
+from fivesentences.corpus.caption_rows import COLUMNS, IMAGES, RepeatedCaptions, refuse_leading_ids, text_rows, unpacked
 from fivesentences.corpus.csv_rows import csv_rows
 from fivesentences.corpus.photographs import Photographs, note_shared
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, check_image_id, corpus_of
-from fivesentences.errors import InputError, did_you_mean
+from fivesentences.errors import InputError, counted, did_you_mean, say_left_out
 
 NEEDED = ("filename", "caption", "split")
 SPLITS = get_args(Split)
@@ -43,8 +43,9 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str, *,
     """
     path, archive = Path(captions_csv), Photographs(photographs)
     images: dict[str, list[CaptionRow]] = {}
+    repeats = RepeatedCaptions()
     for where, values in _rows(path):
-        filename, split = values["filename"].strip(), split_in_file(values["split"].casefold())
+        filename, split = values["filename"].strip(), split_in_file(values["split"])
         if not filename or not split:
             raise InputError(f"{where}: {'split' if filename else 'filename'} is empty.")
         if split not in SPLITS:
@@ -56,8 +57,10 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str, *,
             check_image_id(filename, where)
         rows = images.setdefault(filename, [])
         category = (values.get("category") or "").strip() or None
-        for text in unpacked(values["caption"], where):
-            caption = caption_at(str(text), f"{where}: the caption of '{filename}'")
+        texts = [str(text) for text in unpacked(values["caption"], where)]
+        repeats.check(filename, texts, where, is_list=len(texts) > 1)
+        for text in texts:
+            caption = caption_at(text, f"{where}: the caption of '{filename}'")
             rows.append(CaptionRow(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
         if rows and (first := rows[0][4:]) != (split, category):
             what = f"'{filename}' is in {split}, {category}, but in {first[0]}, {first[1]} in an earlier row"
@@ -66,6 +69,9 @@ def load_folder(photographs: Path | str, captions_csv: Path | str, name: str, *,
         raise InputError(f"'{empty[0]}' has no caption; every image needs one.", where=path)
     if not images:
         raise InputError(f"{path} has a header but no captions.")
+    refuse_leading_ids([row.caption for rows in images.values() for row in rows], path)
+    repeats.say(path)
+    say_left_out(archive, counted(len(images), "photograph"), {"without a caption": max(0, len(archive) - len(images))})
     if compared:
         note_shared(archive, list(images), [rows[0].split for rows in images.values()])
     return corpus_of(name, [row for rows in images.values() for row in rows])

@@ -23,7 +23,7 @@ from fivesentences.corpus.cxc import CXC_ORIGINAL, cxc_ratings, fields_of, score
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.corpus.table import Corpus
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, counted, say_left_out
 
 _AGAIN = "generate the scenes again"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
@@ -231,7 +231,10 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
     }
     if judge not in loaders:
         raise InputError(f"the judge is {judge!r}; it must be one of {', '.join([*loaders, 'scenes_truth'])}.")
-    return corpus, loaders[judge](path, corpus)
+    found = loaders[judge](path, corpus)
+    lacking = {f"of captions or images that '{corpus.name}' lacks": found.dropped}
+    say_left_out(path, counted(len(found.pairs), "judgement"), lacking)
+    return corpus, found
 
 
 def _judgements(

@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from fivesentences.choices import split_in_file
+from fivesentences.choices import RESTVAL, split_in_file
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.fractions import take_captions
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError, first_of
-
-LAST_WHEN_RELEASED = "restval"  # the split of COCO's validation images that are for training
 
 
 def load_karpathy(
@@ -49,13 +47,8 @@ def load_karpathy(
             an image has more or fewer sentences than ``sentids``, or ``captions_per_image`` is below 1.
     """
     data, where = _find(Path(path), name, member)
-    rows, last, seen = list[CaptionRow](), list[CaptionRow](), set[str]()
-    of_images = rows_of_images(parse_json(data, where, "fetch it again"), where)
-    for number, (is_last, of_image) in enumerate(of_images):
-        if of_image[0].image_id in seen:
-            what = f"images[{number}] has the id '{of_image[0].image_id[:80]}', which an earlier one has too"
-            raise InputError(what, where=where, cure="give each image once")
-        seen.add(of_image[0].image_id)
+    rows, last = list[CaptionRow](), list[CaptionRow]()
+    for is_last, of_image in rows_of_images(parse_json(data, where, "fetch it again"), where):
         (last if order == "released" and is_last else rows).extend(of_image)
     corpus = take_captions(corpus_of(name, rows + last), captions_per_image)
     return replace(corpus, read_as={"order": order, "captions_per_image": captions_per_image or "all"})
@@ -65,14 +58,21 @@ def rows_of_images(content: Any, where: str) -> Iterator[tuple[bool, list[Captio
     """Yield the captions of each image of a parsed JSON, and whether the image is of ``restval``.
 
     Raises:
-        InputError: If it is not in Karpathy's schema.
+        InputError: If it is not in Karpathy's schema, or an image is in it twice, by its id or its filename.
     """
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
+    seen: dict[str, set[str]] = {"id": set(), "filename": set()}
     for number, image in enumerate(images):
         of_image = _rows_of_image(image, f"{where}: images[{number}]")
-        yield image["split"].strip() == LAST_WHEN_RELEASED, of_image
+        first = of_image[0]
+        for what, named in (("id", first.image_id), ("filename", first.filename)):
+            if named in seen[what]:
+                held = f"images[{number}] has the {what} '{named[:80]}', which an earlier one has too"
+                raise InputError(held, where=where, cure="give each image once")
+            seen[what].add(named)
+        yield image["split"].strip().casefold() == RESTVAL, of_image
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:

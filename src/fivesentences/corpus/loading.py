@@ -14,7 +14,7 @@ from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
 from fivesentences.corpus.wikipedia import load_wikipedia_articles
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, counted, say_left_out
 
 # A public dataset: the downloaded captions, what to call the corpus -> the corpus.
 LOADERS: dict[CatalogueLoader, Callable[[Path | str, str], Corpus]] = {
@@ -51,7 +51,9 @@ def load(
     if isinstance(data, CatalogueData) and data.splits is not None:
         for split in data.splits:
             corpus.split(split)  # raises if there is no such split
-        corpus = replace(corpus, table=corpus.table[corpus.table.split.isin(data.splits)])
+        whole, corpus = corpus, replace(corpus, table=corpus.table[corpus.table.split.isin(data.splits)])
+        of_others = {"of other splits, as its splits say": whole.n_images - corpus.n_images}
+        say_left_out(captions, counted(corpus.n_images, "image"), of_others)
     if lacking := [split for split in needs if split not in corpus.splits]:
         raise InputError(
             f"no image of '{name}' is in the split '{lacking[0]}' (there are {', '.join(corpus.splits)})",

@@ -12,7 +12,9 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urljoin
 
-from fivesentences.corpus.download import check_kind, receive
+from fivesentences.corpus.content import check_kind
+from fivesentences.corpus.decoding import decode
+from fivesentences.corpus.download import receive
 from fivesentences.documents import read_bytes
 from fivesentences.errors import InputError
 from fivesentences.storage import inside, replacing, work_folder
@@ -157,6 +159,7 @@ def _fetch(address: str, photograph: Path) -> None:
         check_kind(part, photograph.name, address, "nothing was kept")
         if (size := part.stat().st_size) > LARGEST_PHOTOGRAPH:
             raise InputError(f"{address}: {size:,} bytes are no photograph; nothing was kept.")
+        decode(part.read_bytes(), address)  # what is cut is found now, not after days
     except InputError:
         part.unlink()
         raise

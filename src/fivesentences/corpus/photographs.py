@@ -17,7 +17,7 @@ from typing import Any
 
 from PIL import Image
 
-from fivesentences.corpus.archives import SUFFIXES, UNREAD, open_zip, photographs_in, read_entry
+from fivesentences.corpus.archives import SUFFIXES, UNREAD, is_photograph, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.corpus.labels import check_beside_labels
 from fivesentences.documents import read_bytes, similar_name
@@ -177,17 +177,25 @@ class Photographs:
         found = self._matches(filename)
         if len(found) != 1:
             raise InputError(self.problem(filename), where=str(self))
-        return self._places[found[0]]
+        place = self._places.get(found[0]) or self._behind_link(found[0])
+        assert place is not None  # since it matches
+        return place
+
+    def _behind_link(self, filename: str) -> tuple[Path, str] | None:
+        """Return the place of a photograph that is listed by its own name, by another one that links give it."""
+        pure = PurePosixPath(filename)
+        if pure.is_absolute() or ".." in pure.parts or not is_photograph(filename, {}):
+            return None
+        folders = (path for path in self.paths if path not in self._archives)
+        return next(((path, filename) for path in folders if (path / filename).is_file()), None)
 
     def _matches(self, filename: str) -> list[str]:
         """Return the names that a filename may stand for: itself, or else every name that ends in it."""
-        if filename in self._look():
+        if filename in self._look() or self._behind_link(filename):
             return [filename]
         wanted = PurePosixPath(filename).parts
         some = self._by_basename.get(wanted[-1] if wanted else "", [])
         found = [name for name in some if _parts(name)[-len(wanted) :] == wanted]
-        if len(found) > 1:  # by links, one photograph may have several names
-            found = list({os.path.realpath(Path(*self._places[name])): name for name in reversed(found)}.values())[::-1]
         return found
 
     def _look(self, note: bool = False) -> dict[str, tuple[Path, str]]:
@@ -195,10 +203,11 @@ class Photographs:
         with self._lock:
             if self._process != os.getpid():
                 self._archives, self._places, self._by_basename = {}, {}, {}
+                seen = set[tuple[int, int]]()
                 for path in self.paths:
                     if not path.is_dir():
                         self._archives[path] = open_zip(path)
-                    for name in photographs_in(self._archives.get(path, path), note):
+                    for name in photographs_in(self._archives.get(path, path), note, seen):
                         self._places.setdefault(name, (path, name))
                 for name in self._places:
                     self._by_basename.setdefault(_parts(name)[-1], []).append(name)

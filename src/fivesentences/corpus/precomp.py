@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fivesentences.corpus.caption_rows import refuse_leading_ids
 from fivesentences.corpus.catalogue import precomp_folder
 from fivesentences.corpus.table import CaptionRow, Corpus, caption_at, corpus_of
 from fivesentences.documents import read_lines
@@ -50,6 +51,7 @@ def _rows_of_split(caps: Path, ids: Path, split: str) -> list[CaptionRow]:
     if len(captions) % CAPTIONS_PER_IMAGE:
         what = f"{len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions per image"
         raise InputError(what, where=caps, cure="a line is missing or too many: fetch the file again")
+    refuse_leading_ids(captions, caps)
     rows = []
     for line, image_id in enumerate(_image_ids(ids, len(captions), split)):
         caption = caption_at(captions[line], f"{caps}, line {line + 1}: the caption of image '{image_id}'")

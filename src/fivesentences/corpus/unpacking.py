@@ -19,11 +19,14 @@ from fivesentences.console import working
 from fivesentences.corpus.archives import entries, is_litter, open_zip
 from fivesentences.corpus.unpacked import INSTALL, PROGRAMS, RECORD, programs_for_rar
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError, reason_of
+from fivesentences.errors import InputError, cure_of, reason_of
 from fivesentences.storage import alone, inside, write_json
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, tarfile.TarError, EOFError, RuntimeError, ValueError, NotImplementedError)
-_AGAIN = "delete it and run again, which fetches it again, or unpack the folder by hand"
+_AGAIN = (
+    "delete it and run again, which fetches it again (its .sha256 too, if that was of a damaged file), or unpack the "
+    "folder by hand"
+)
 
 
 def unpack(archives: Sequence[Path], folder: Path, about: CatalogueFolder) -> None:
@@ -66,7 +69,7 @@ def unpack(archives: Sequence[Path], folder: Path, about: CatalogueFolder) -> No
             whole.rename(folder)
         except OSError as error:
             what = f"it cannot be unpacked ({error.strerror or reason_of(error)})"
-            raise InputError(what, where=folder, cure="make room, and run again") from None
+            raise InputError(what, where=folder, cure=cure_of(error, "the archives are kept")) from None
         finally:
             shutil.rmtree(work, ignore_errors=True)
 

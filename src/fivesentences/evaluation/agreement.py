@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
@@ -92,6 +93,7 @@ def agreement(
     about = {"judge": judgements.name, "dataset": corpus.name, "split": split, "human": judgements.scale}
     clusters = np.stack([images, captions]) if resample == "images and captions" else images[None]
     chosen = {"all": np.ones(len(pairs), dtype=bool), "other": ~own}
+    rows = each_once(rows)
     numbers: dict[tuple[str, str], list[dict[str, Any]]] = {row: [] for row in rows}
     known: dict[tuple[bytes, bytes], list[dict[str, Any]]] = {}
     whole = corpus, captions, images

@@ -8,7 +8,7 @@ from pathlib import Path
 from fivesentences.config.datasets import Catalogue, CatalogueData, CatalogueLoader
 from fivesentences.corpus import Corpus, load, take_captions
 from fivesentences.corpus.catalogue import files_to_read
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Cure, InputError, counted, say_left_out
 from fivesentences.evaluation.protocols import protocol_named
 
 # How each dataset of the catalogue is read, and which of its files holds captions.
@@ -49,6 +49,10 @@ def benchmark_split(protocol: str, split: str, catalogue: Catalogue, folders: Se
         )
     whole = load(dataset, CatalogueData(loader=loader), path).split(split)
     corpus = take_captions(whole, expected.captions // expected.images)
+    further = {
+        f"beyond the first {expected.captions // expected.images} of an image": whole.n_captions - corpus.n_captions
+    }
+    say_left_out(f"{path}, {split}", counted(corpus.n_captions, "caption"), further)
     found = (corpus.n_images, corpus.n_captions)
     if split == "test" and found != expected.split:
         raise InputError(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
 from fivesentences.evaluation.matrix_files import read_similarity
@@ -204,11 +205,12 @@ def find_disagreements(
     Raises:
         InputError: If shapes are not the corpus's.
     """
-    pairs, models, names = [list(pair) for pair in contrasts], list(similarities), list(phis)
+    models, names = list(similarities), list(phis)
+    pairs = [list(pair) for pair in each_once(map(tuple, contrasts))]
     galleries, relevance = _galleries(corpus, similarities, phis)
     by_direction: dict[str, Any] = {}
     shown: list[dict[str, Any]] = []
-    for direction in directions:
+    for direction in each_once(directions):
         side = checked_direction(direction)
         split = _Split(corpus, galleries, side)
         answers = [Answers(gallery, side, k, relevance) for gallery in galleries]
@@ -351,7 +353,7 @@ def compare_retrievals(
     galleries, relevance = _galleries(corpus, similarities, {UNNAMED: phi})
     counts: dict[str, dict[str, dict[str, int]]] = {}
     chosen: list[dict[str, Any]] = []
-    for direction in directions:
+    for direction in each_once(directions):
         split = _Split(corpus, galleries, checked_direction(direction))
         first, second = (Answers(gallery, split.direction, k, relevance) for gallery in galleries)
         shown = ("own", "image_id", "caption" if direction == "i2t" else "filename")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import new_array
+from fivesentences.choices import each_once
 from fivesentences.errors import InputError, first_of
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
@@ -22,7 +23,7 @@ from fivesentences.seals import check_seal
 from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
 from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
-from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
+from fivesentences.semantics.registry import check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.validation import check_gains
 
@@ -182,12 +183,13 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
     Args:
         gallery: Images and captions.
         captions: File of the captions.
-        metrics: Names of phi that need nothing but the captions.
+        metrics: Names of phi that need nothing but the captions. One with two names (cider-whitespace) counts once.
 
     Raises:
         InputError: If the captions are not as many as the gallery's, there is no such metric, it needs parsed captions,
             the gallery has it already, or it is 0 everywhere.
     """
+    metrics = each_once(metrics, parse_name)
     for name in metrics:
         check_whole(name)
         if needs_tuples(name):
@@ -198,7 +200,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
         if name in gallery.phis:
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
     texts = captions_of(gallery, captions)
-    scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in dict.fromkeys(metrics)}
+    scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in metrics}
     made = {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
     for name, matrix in made.items():
         check_gains(matrix, f"{captions}: {name}")

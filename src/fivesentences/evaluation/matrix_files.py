@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import check_memory, read_npy
 from fivesentences.console import Bar
-from fivesentences.documents import check_file, similar_name
+from fivesentences.documents import check_file, similar_name, text_of
 from fivesentences.errors import InputError, first_of, need, shortage
 from fivesentences.retrieval.gallery import EXACT, as_array, checked_matrix
 from fivesentences.seals import check_record, check_zip
@@ -60,7 +60,11 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
         if not path.exists():
             hint = similar_name(path)
             raise InputError("there is no such file or folder", where=path, cure=hint or "name a matrix or embeddings")
-        cure = "pass captions with --captions" if path.suffix == ".txt" else "save an array with numpy.save"
+        cure = "save an array with numpy.save"
+        if path.suffix == ".txt" and path.is_file():
+            with path.open("rb") as file:
+                of_numbers = _NUMBERS.fullmatch(file.readline(1 << 24)) is not None
+            cure = f"{cure}, such as numpy.loadtxt(FILE)" if of_numbers else "pass captions with --captions"
         raise InputError(f"this is not a matrix ({', '.join(SUFFIXES)})", where=path, cure=cure)
     check_file(path)
     if path.suffix != ".npy":
@@ -106,6 +110,8 @@ def _json(path: Path) -> NDArray[Any]:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
         Bar(f"read {path.name}", size, delay=3.0) as bar,
     ):
+        if b"\0" in text[:LOOK]:
+            text_of(text[:LOOK], path)  # which names UTF-16
         at = len(codecs.BOM_UTF8) if text[:3] == codecs.BOM_UTF8 else 0
         while (found := _ROW.match(text, at)) and (found["before"] == b"[") == (not rows):
             rows.append(_json_row(path, found["row"], len(rows)))
@@ -140,6 +146,9 @@ def _json_row(path: Path, text: bytes, index: int) -> NDArray[np.floating]:
     return short if np.array_equal(short, row, equal_nan=True) else row
 
 
+_MISSING = {"nan", "-nan", "na", "n/a", "#n/a", "<na>", "null", "none"}  # as programs write what is no number
+LOOK = 1000  # bytes of JSON that show how it is encoded
+_NUMBERS = re.compile(rb"[-+0-9.eE,; \t\r\n]+")  # a line of numbers
 _NO_HEADING = "save it without heading and index, such as by DataFrame.to_csv(path, header=False, index=False)"
 
 
@@ -147,11 +156,20 @@ def _csv(path: Path) -> NDArray[Any]:
     try:
         with path.open("rb") as file:
             first = file.readline(1 << 24)
+        text_of(first, path)  # which names what is not UTF-8
+        if not first.strip():
+            raise InputError("row 0 is empty; every row holds the numbers of an image.", where=path)
         # Spreadsheets of several languages write semicolons, with a comma as the decimal point.
         separator = ";" if b";" in first else "\t" if b"\t" in first.strip() and b",\t" not in first else ","
-        table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False, sep=separator)
+        table = pd.read_csv(
+            path, header=None, encoding="utf-8", low_memory=False, sep=separator, skip_blank_lines=False,
+            keep_default_na=False, na_values=[""],
+        )  # fmt: skip
+    except InputError:
+        raise
     except (ValueError, pd.errors.ParserError) as error:  # also bytes that are not UTF-8
         raise InputError(f"{path}: this is no .csv file of numbers ({_first_line(error)}).") from None
+    table = table.iloc[: len(table) - _blank_lines_at_the_end(path)]
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all():  # the comma at the end of each line
         table = table.iloc[:, :-1]
     try:
@@ -165,10 +183,12 @@ def _csv(path: Path) -> NDArray[Any]:
         what = f"row {row}, column {column} is {cell!r}; a .csv matrix holds numbers alone"
         is_decimal = re.fullmatch(r"\s*[-+]?[0-9]+,[0-9]+(e[-+]?[0-9]+)?\s*", cell, re.IGNORECASE)
         cure = "write decimal points, not commas" if is_decimal else _NO_HEADING
+        if cell.strip().casefold() in _MISSING:
+            cure = "every score must be finite; let the model write it again"
         if re.match(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?[\s|]+[-+0-9.]", cell, re.IGNORECASE):
             cure = "separate the numbers by commas, semicolons or tabs"
         raise InputError(what, where=path, cure=cure)
-    matrix = np.asarray(table.to_numpy())
+    matrix = np.asarray(numbers.to_numpy())
     if matrix.dtype.kind == "f":
         _refuse_counts(path, matrix)
         gaps = np.argwhere(np.isnan(matrix))
@@ -177,6 +197,16 @@ def _csv(path: Path) -> NDArray[Any]:
             what = f"row {row}, column {column} is empty; every row has {matrix.shape[1]} numbers."
             raise InputError(what, where=path)
     return matrix
+
+
+def _blank_lines_at_the_end(path: Path) -> int:
+    """Count the lines without anything behind the last row, which are no rows; one before it is an empty row."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - (1 << 16)))
+        tail = file.read()
+    _, *lines = tail[len(tail.rstrip(b" \r\n")) :].split(b"\n")
+    return len(lines[:-1] if lines and not lines[-1] else lines)
 
 
 def _refuse_counts(path: Path, matrix: NDArray[np.floating]) -> None:

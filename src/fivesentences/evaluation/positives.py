@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus.cxc import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
 from fivesentences.documents import read_json
-from fivesentences.errors import Cure, InputError, install
+from fivesentences.errors import Cure, InputError, counted, install, say_left_out
 from fivesentences.machine import package_folder
 from fivesentences.metrics.positives import Positives, find_hits
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
@@ -58,7 +58,7 @@ def cxc_positives(
             repeated, or no positive pair is of this gallery.
     """
     column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
-    matches, own, seen = [], [], set()  # own: pairs among which each caption's own image is
+    matches, own, seen, inside = [], [], set(), 0  # own: pairs among which each caption's own image is
     for rated in cxc_ratings(sits_csv, CXC_COLUMNS[:3]):
         pair = rated.image, rated.caption
         if pair in seen:
@@ -66,6 +66,7 @@ def cxc_positives(
         seen.add(pair)
         if rated.image in row_of and rated.caption in column_of:
             cell = row_of[rated.image], column_of[rated.caption]
+            inside += 1
             own += [cell] if rated.method in ("", CXC_ORIGINAL) else []
             matches += [cell] if rated.score >= threshold else []
     if not matches:
@@ -74,6 +75,8 @@ def cxc_positives(
             f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images (the first is {image}) "
             f"and {len(column_of)} captions (the first is {caption}); are the ids those of COCO?"
         )
+    outside = {"of images or captions that are not scored": len(seen) - inside}
+    say_left_out(sits_csv, counted(inside, "rated pair"), outside)
     positive = _at(matches, (len(row_of), len(column_of)))
     return Positives(positive, positive, own=_at(own, positive.shape))
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.corpus.csv_rows import separator_of
 from fivesentences.corpus.cxc import score_of
 from fivesentences.documents import read_bytes, text_of
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, InputError, counted, say_left_out
 from fivesentences.evaluation.positives import CXC_THRESHOLD, Ids, coco_test_ids, places_of
 from fivesentences.metrics.positives import Positives, recall_of_positives
 from fivesentences.retrieval.gallery import checked_matrix
@@ -78,6 +78,7 @@ def cxc_within(
     if len(place) != size:
         raise InputError(f"there are {len(place):,} ids of {of} but {size:,} rows of the similarity; give one each.")
     pairs = {(place[a], place[b]): score for (a, b), score in rated.items() if a in place and b in place}
+    say_left_out(ratings_csv, counted(len(pairs), "rated pair"), {f"of other {of}": len(rated) - len(pairs)})
     matches = np.array([pair for pair, score in pairs.items() if score >= threshold]).reshape(-1, 2)
     if not len(matches):
         what = f"no pair rated {threshold:g} or more is of these {of} (the first id is {next(iter(place))})"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy
+from fivesentences.choices import each_once
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
@@ -80,7 +81,7 @@ class RunEvaluator:
         labels: ArrayLike | None = None,
         further: Sequence[str] = (),
     ):
-        self._further = tuple(further)
+        self._further = each_once(further)
         self._phis, self._image_of_caption, self._labels = dict(phis), image_of_caption, labels
         self._main = next(iter(phis))
         self.notes: list[str] = []
@@ -124,7 +125,7 @@ class RunEvaluator:
             for direction in directions:
                 hubs.setdefault(method, {})[direction] = np.bincount(hubness(read, direction).counts).tolist()
 
-        for reading in inferences:
+        for reading in each_once(inferences):
             method, folds, read_folds = method_and_folds(reading)
             whole, naive = folds == 1, method == "naive"
             further = tuple(self._phis) if naive else self._further

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.features.formats import FeatureSource
@@ -86,7 +87,7 @@ def rows_of(features: FeatureSource, wanted: Sequence[str], otherwise: int) -> l
 
     Args:
         features: Open for reading.
-        wanted: Ids of images; without any, rows that are evenly spread over the file.
+        wanted: Ids of images, of which each counts once; without any, rows that are evenly spread over the file.
         otherwise: How many of those.
 
     Raises:
@@ -102,4 +103,4 @@ def rows_of(features: FeatureSource, wanted: Sequence[str], otherwise: int) -> l
             raise InputError(
                 f"there is no image '{image_id}'", where=features.path, cure=f"its ids look like '{ids[0]}'"
             )
-    return [place[image_id] for image_id in wanted]
+    return [place[image_id] for image_id in each_once(wanted)]

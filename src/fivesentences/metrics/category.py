@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
@@ -119,14 +120,14 @@ def category_codes(
 
 
 def checked_category_cutoffs(cutoffs: Sequence[Cutoff]) -> tuple[Cutoff, ...]:
-    """Cut-offs of mAP: each None, "R" or a whole number of at least 1; there may be none.
+    """Return cut-offs of mAP, each once: None, "R" or a whole number of at least 1; there may be none.
 
     Raises:
         InputError: If one is something else, or they are not a list.
     """
     if isinstance(cutoffs, str) or not isinstance(cutoffs, Sequence):
         raise InputError(f"the cut-offs of mAP are {cutoffs!r}; give a list such as (None, 'R', 100).")
-    return tuple(k if k is None or k == "R" else checked_cutoffs((k,), "cutoff")[0] for k in cutoffs)
+    return each_once(k if k is None or k == "R" else checked_cutoffs((k,), "cutoff")[0] for k in cutoffs)
 
 
 def category_map(

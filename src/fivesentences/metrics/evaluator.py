@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
@@ -61,7 +62,7 @@ class Evaluator:
         phis: ``[captions, images]``; several by name, as ``{"CIDEr": ..., "SPICE": ...}``; or None for metrics without
             phi. One without a name is called "phi". Memory maps and torch tensors, on any device, are accepted.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
-        ks: Cut-offs.
+        ks: Cut-offs; of this list and the following ones, a value that is repeated is reported, and summed, once.
         ms: Sizes of the relevant set of semantic recall.
         ground_truth: Which of "kept" and "removed" to report.
         formulas: Which of "released" and "paper" to report.
@@ -115,7 +116,7 @@ class Evaluator:
     ):
         self.ks, self.hub_ks = checked_cutoffs(ks), checked_cutoffs(hub_ks, "hub_ks")
         self.ms = checked_cutoffs(ms, "ms") if len(ms) else ()
-        self.ncs_ms = tuple(None if m is None else checked_cutoffs((m,), "ncs_ms")[0] for m in ncs_ms)
+        self.ncs_ms = each_once(None if m is None else checked_cutoffs((m,), "ncs_ms")[0] for m in ncs_ms)
         self.ground_truth = checked_choices("ground_truth", ground_truth, ("kept", "removed"))
         self.formulas = checked_choices("formulas", formulas, ("released", "paper"))
         self.styles = checked_choices("styles", styles, ("recall", "vse_recall"))
@@ -178,7 +179,8 @@ class Evaluator:
         """
         if isinstance(directions, str) or not len(directions):
             raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
-        wanted, how = [checked_direction(direction) for direction in directions], Inference.of(inference)
+        wanted = each_once(checked_direction(direction) for direction in directions)
+        how = Inference.of(inference)
         whole, known = self._use(similarity)
         numbers: list[_Number] = []
         placements: dict[Direction, Placement] = {}

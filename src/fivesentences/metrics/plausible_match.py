@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.choices import each_once
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
@@ -74,7 +75,7 @@ class PlausibleReader:
     """
 
     def __init__(self, distances: LabelDistances, direction: Direction, zetas: Sequence[int] = ZETAS):
-        self.distances, self.direction, self.zetas = distances, direction, tuple(zetas)
+        self.distances, self.direction, self.zetas = distances, direction, each_once(zetas)
         self.is_query = distances.labelled if direction == "i2t" else distances.labelled[distances.pairing]
         self.r_precision = np.full((len(self.zetas), len(self.is_query)), np.nan)
 

@@ -23,7 +23,18 @@ from pydantic import (
 
 from fivesentences.config.lazy_class import class_named
 from fivesentences.config.reading import check
-from fivesentences.config.types import Direction, IsWidth, Layers, Layout, Positive, Share, Strict, Variant, Width
+from fivesentences.config.types import (
+    Direction,
+    IsWidth,
+    Layers,
+    Layout,
+    MayRepeat,
+    Positive,
+    Share,
+    Strict,
+    Variant,
+    Width,
+)
 from fivesentences.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -339,7 +350,7 @@ class CVSESpec(WordModelSpec):
     """Share of the named concepts in a caption's distribution (released: .4 on COCO)."""
     fused_share: Share = 0.95
     """Share of the fused vectors in the score."""
-    loss_weights: list[float] = Field(default=[3.0, 5.0, 1.0, 2.0], min_length=4, max_length=4)
+    loss_weights: Annotated[list[float], MayRepeat()] = Field(default=[3.0, 5.0, 1.0, 2.0], min_length=4, max_length=4)
     """Weights of the triplet loss of the fused, instance and consensus level, and of the distributions' divergence."""
     concept_drop: float | None = Field(default=None, gt=0, le=1)
     """Share to which the concept network's learning rate falls when that of the others falls tenfold (released: .2);

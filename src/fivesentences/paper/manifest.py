@@ -1,4 +1,4 @@
-"""The manifest of a scale: what its numbers were made of, so that two results can be compared.
+"""The manifest of a scale: what its numbers were made of, and what was made of them, so that results can be compared.
 
 It has no dates and no times of files: made again of the same on the same machine, it differs in its seconds alone.
 """
@@ -33,7 +33,9 @@ from fivesentences.storage import sha256_of, write_json
 
 FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests 1"
 CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
+PARTS = ("numbers", "inputs", "made", "site")  # of a manifest, with the SHA-256 of files
 CURE = "make it with the workflow or, from a remote of whoever shares it, fetch it with dvc pull"
+BESIDE = ("headline", "settings")  # parts of a manifest that are files too
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
@@ -85,9 +87,65 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
         "seconds": seconds or earlier.get("seconds", {}),
         "trained": trained or earlier.get("trained", {}),
     }
-    for file in ("headline", "settings"):
+    for file in BESIDE:
         write_json(out.with_name(f"{file}.json"), content[file], sealed=False)
-    write_json(out, content)
+    write_json(out, content | {"site": _digests_of_site(plan, scale, out, earlier)})
+
+
+def _digests_of_site(plan: Plan, scale: str, manifest: Path, earlier: Mapping[str, Any]) -> dict[str, str]:
+    """Return SHA-256 of tables, figures, claims and pages, by path; an earlier one of what is not here."""
+    paths = [*plan.report.kept_site(scale), *(manifest.with_name(f"{file}.json") for file in BESIDE)]
+    named = {str(_in_project(path, plan.config)): path for path in sorted(set(paths))}
+    known = earlier.get("site", {})
+    here = {name: sha256_of(path) for name, path in named.items() if path.is_file()}
+    return here | {name: known[name] for name in named if name in known and name not in here}
+
+
+def record_site(plan: Plan) -> None:
+    """Write into the manifest of a scale, if it has one, what its tables, figures and pages are now.
+
+    Raises:
+        InputError: If the manifest is damaged.
+    """
+    path = plan.places.manifest(plan.scale.scale)
+    if path.is_file():
+        content = read_manifest(path)
+        site = _digests_of_site(plan, plan.scale.scale, path, content)
+        if site != content.get("site"):
+            write_json(path, content | {"site": site})
+
+
+def altered(paths: Iterable[Path], plan: Plan) -> list[InputError]:
+    """Compare files that are to be read with the manifest of a scale.
+
+    Args:
+        paths: Numbers, or files of the scale's site; those that are not here, or that the manifest does not name, are
+            not compared.
+        plan: Plan of the scale.
+
+    Returns:
+        One error for each file that differs; none where the scale has no manifest.
+
+    Raises:
+        InputError: If the manifest is damaged.
+    """
+    path = plan.places.manifest(plan.scale.scale)
+    manifest = read_manifest(path) if path.is_file() else {}
+    known = {name: digest for part in PARTS for name, digest in manifest.get(part, {}).items() if digest}
+    named = {str(_in_project(one, plan.config)): one for one in paths}
+    return [
+        _not_as_made(one, plan)
+        for name, one in named.items()
+        if name in known and one.is_file() and sha256_of(one) != known[name]
+    ]
+
+
+def _not_as_made(path: Path, plan: Plan) -> InputError:
+    """Return the error about a file of results that differs from the manifest."""
+    scale = plan.scale.scale
+    again = f"make all of {scale} again (uv run snakemake --configfile {plan.config / scale}.yaml)"
+    what = f"it is not the file that {plan.places.manifest(scale)} names"
+    return InputError(what, where=path, cure=f"restore it (git checkout {path}, or dvc pull), or {again}")
 
 
 def checksums(paths: Iterable[Path]) -> dict[Path, str | None]:
@@ -113,6 +171,10 @@ def checksums(paths: Iterable[Path]) -> dict[Path, str | None]:
     if known != before:
         write_json(CHECKSUMS, {"format": FORMAT_OF_CHECKSUMS, "files": known})
     return found
+
+
+def _digest(path: Path) -> str | None:
+    return sha256_of(path) if path.is_file() else None
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -141,8 +203,8 @@ def _here(path: Path, config: Path) -> Path:
 def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """Word what differs here from a manifest: settings, and files.
 
-    Downloads, captions, and values per image, query or pair, count only where they are. Claims do not: no number is
-    made of them, and verdicts are kept with the claims that they are of.
+    Downloads, captions, tables and figures, and values per image, query or pair, count only where they are. Claims do
+    not: no number is made of them, and verdicts are kept with the claims that they are of.
     """
     ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
@@ -150,15 +212,18 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     dispensable = set(plan.report.large_or_worded_values(scale))
     if plan.places.tidy(scale).exists():
         dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
-    for part in ("numbers", "inputs", "made"):
+    for part in PARTS:
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
         known = {path: digest for path, digest in known.items() if path not in plan.claims_files}
-        for path, digest in checksums(known).items():
+        of_results = part in ("numbers", "site")  # small, and compared whatever their times
+        found = {path: _digest(path) for path in known} if of_results else checksums(known)
+        for path, digest in found.items():
             if digest is None:
                 needed = part == "numbers" and path not in dispensable
                 differing += [f"{path} is not here; {CURE}"] if needed else []
             elif known[path] not in (None, digest):
-                differing.append(f"{path} is not the file that the numbers were made of")
+                wrong = f"{path} is not the file that the numbers were made of"
+                differing.append(str(_not_as_made(path, plan)) if of_results else wrong)
     return differing
 
 

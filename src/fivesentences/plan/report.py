@@ -22,6 +22,8 @@ from fivesentences.study.runs import RunSpec, members_of
 from fivesentences.study.study import PaperClaims, Study
 
 GALLERY = "gallery/index.html"
+# Files of each table and figure that results are kept with: not PDFs and pages of tables, which are written again.
+KEPT_OF_TABLE, KEPT_OF_FIGURE = ("json", "csv", "md", "tex"), ("json", "csv", "svg", "narrow.svg")
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,25 @@ class Report:
         of_captions = [self.numbers_of(scale, name) for name in worded]
         found = [path for paths in (claims["per_image"], claims["judged"], *of_methods, *of_captions) for path in paths]
         return list(dict.fromkeys(found))
+
+    def kept_files(self, scale: str, name: str) -> list[Path]:
+        """Return the files of a table or figure that results are kept with."""
+        suffixes = KEPT_OF_TABLE if name in self.shown.tables else KEPT_OF_FIGURE
+        return [self.shown.places.exhibit(scale, name, suffix) for suffix in suffixes]
+
+    def read_by_pages(self, scale: str) -> list[Path]:
+        """Return what pages are made from besides tables, figures and numbers: claims, and what shows the data."""
+        features = [f"features/{one[0]}/{one[1]}" for one in self.features.pictured_features]
+        shown = [*(f"examples/{name}" for name in self.features.pictured_datasets), *features]
+        return [self.shown.places.page(scale, f"{name}.json") for name in ("claims/claims", "about", *shown)]
+
+    def kept_site(self, scale: str) -> list[Path]:
+        """Return every file of a site that results are kept with, apart from pictures."""
+        exhibits = [path for name in (*self.shown.tables, *self.shown.figures) for path in self.kept_files(scale, name)]
+        pages = [page["path"] for page in self.site(scale)["pages"]]
+        more = ["claims/claims.csv", *(["runs/runs.csv"] if self.shows_runs(scale) else [])]
+        more += ["gallery/gallery.json", "gallery/gallery.csv"] if GALLERY in pages else []
+        return [*exhibits, *self.read_by_pages(scale), *(self.shown.places.page(scale, one) for one in (*pages, *more))]
 
     @property
     def exhibit_files(self) -> dict[str, Path]:

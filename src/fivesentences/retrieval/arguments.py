@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import Direction as Direction
+from fivesentences.choices import each_once, repeat_in
 from fivesentences.errors import Argument, InputError, did_you_mean
 
 LARGEST = 1_000_000_000
@@ -40,7 +41,7 @@ def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) 
 
 
 def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Return some of ``choices`` as a tuple, the argument ``name``.
+    """Return some of ``choices``, each once, the argument ``name``.
 
     Raises:
         InputError: If one is not among them, or they are not a list.
@@ -49,7 +50,7 @@ def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[s
         raise InputError(f"is {values!r}; give a list such as {choices!r}.", where=Argument(name))
     for value in values:
         checked_choice(name, value, choices)
-    return tuple(values)
+    return each_once(values)
 
 
 def checked_count(name: str, value: object, least: int = 1) -> int:
@@ -75,7 +76,7 @@ def checked_share(name: str, value: float) -> float:
 
 
 def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
-    """Return cut-offs as a tuple of ints, the argument ``name``.
+    """Return cut-offs as a tuple of ints, each once, the argument ``name``.
 
     Raises:
         InputError: If there is none, or one is not a whole number from 1 to ``LARGEST``.
@@ -86,7 +87,7 @@ def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= LARGEST:
             what = f"holds {repr(k)[:40]}; a cut-off is a whole number of at least 1 and at most {LARGEST:,}."
             raise InputError(what, where=Argument(name))
-    return tuple(int(k) for k in ks)
+    return each_once(int(k) for k in ks)
 
 
 def checked_labels(clusters: ArrayLike, n: int, what: str) -> NDArray[np.int64]:
@@ -109,3 +110,16 @@ def setting_of(text: str) -> tuple[str, Any]:
     with contextlib.suppress(ValueError, RecursionError):  # not JSON, or beyond what its reader takes
         return name, json.loads(value)
     return name if equals else "", value
+
+
+def settings_of(texts: Sequence[str], where: str) -> dict[str, Any]:
+    """Return the settings ``NAME=VALUE`` by name, see ``setting_of``.
+
+    Raises:
+        InputError: If a setting is given twice.
+    """
+    pairs = [setting_of(text) for text in texts]
+    if twice := repeat_in([name for name, _ in pairs]):
+        first, second = (texts[place] for place in twice)
+        raise InputError(f"'{pairs[twice[0]][0]}' is given twice ({first}, {second})", where=where, cure="keep one")
+    return dict(pairs)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fivesentences.choices import BANKED as BANKED
 from fivesentences.errors import Argument, Cure, InputError
-from fivesentences.retrieval.arguments import DIRECTIONS, Direction, checked_choice, checked_direction, setting_of
+from fivesentences.retrieval.arguments import DIRECTIONS, Direction, checked_choice, checked_direction, settings_of
 from fivesentences.retrieval.assignment import assignment
 from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
 from fivesentences.retrieval.csls import csls
@@ -128,7 +128,7 @@ class Inference:
         checked_choice("inference", method, usable)
         parameters = inspect.signature(INFERENCE[method]).parameters
         settings = {name: one.default for name, one in parameters.items() if name not in NO_SETTINGS}
-        changes = dict(map(setting_of, given))
+        changes = settings_of(given, "inference")
         if strange := [name for name in changes if name not in settings]:
             what = f"has no setting '{strange[0]}' of {method}; its settings are: {', '.join(settings) or 'none'}."
             raise InputError(what, where=Argument("inference"))

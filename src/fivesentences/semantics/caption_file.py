@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.corpus.caption_rows import lines_end_as_on_windows, text_rows
-from fivesentences.corpus.caption_tables import CaptionTable, read_caption_table
+from fivesentences.corpus.caption_rows import lines_end_as_on_windows, refuse_leading_ids, text_rows
+from fivesentences.corpus.caption_tables import CaptionTable, binary_kind, read_caption_table
 from fivesentences.documents import check_file, lines_of, read_bytes, read_json, text_of
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.validation import checked_pairing
@@ -45,11 +45,12 @@ def read_captioned(path: Path | str, split: str | None = None) -> CaptionTable:
     """
     path = Path(path)
     check_file(path)
-    rows = None if path.suffix in (".parquet", ".tar") else text_rows(path)
+    rows = None if binary_kind(path) else text_rows(path)
     if not isinstance(rows, list):
         return read_caption_table(path, split=split)
     if not rows:
         raise InputError(f"{path} holds no captions; write one per line.")
+    refuse_leading_ids(rows, path)
     return CaptionTable(rows, np.arange(len(rows)), list(map(str, range(len(rows)))), is_paired=False, is_named=False)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.corpus.csv_rows import csv_rows
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, counted, say_once
 
 COLUMNS = ("caption", "image", "score")
 LARGEST = float(np.finfo(np.float32).max)
@@ -79,4 +79,6 @@ def _pairs(path: Path, caption_ids: Sequence[str], image_ids: Sequence[str]) -> 
             named = f"caption {row['caption'][:60]!r} with image {row['image'][:60]!r}"
             raise InputError(f"{where}: {named} is scored a second time; keep one score.")
         scores[pair] = score
+    if missing := int(np.isnan(scores).sum()):
+        say_once(f"{path}: {scores.size - missing:,} of {counted(scores.size, 'pair')} are scored; the others score 0.")
     return np.nan_to_num(scores, copy=False)

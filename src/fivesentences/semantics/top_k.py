@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.documents import read_json
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Cure, InputError, cure_of
 from fivesentences.seals import check_seal, seal_of
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
@@ -124,7 +124,7 @@ def write_top_k(
             rename_together({partial / name: out / name for name in FILES})
             shutil.rmtree(partial)
         except OSError as error:
-            cure = "make room and run again: the finished captions are kept"
+            cure = cure_of(error, "the finished captions are kept")
             raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
 
 

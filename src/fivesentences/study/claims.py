@@ -12,12 +12,14 @@ from fivesentences.config.types import (
     Fraction,
     Inference,
     Judge,
+    MayRepeat,
     Name,
     Noise,
     PhiName,
     References,
     Strict,
     as_list,
+    check_each_once,
 )
 from fivesentences.study.exhibits import ColumnSpec
 
@@ -112,9 +114,9 @@ class RunsTest(OfRuns):
     """Runs of two losses, paired by seed and test image; or one loss read in two ways, or by two metrics."""
 
     kind: Literal["runs"]
-    a: Name | list[Name]
+    a: Annotated[Name | list[Name], MayRepeat()]
     """Losses; each is a test of its own."""
-    b: Name | list[Name] | None = None
+    b: Annotated[Name | list[Name] | None, MayRepeat()] = None
     """As many losses as a, or one for all; null: the same, read otherwise."""
     features: Name | None = None
     """Of the scale's further_features; null: any."""
@@ -142,6 +144,7 @@ class RunsTest(OfRuns):
             raise ValueError(f"b has {len(as_list(self.b))} losses and a {count}; give one, or as many")
         if self.b is None and self.against is None and self.b_inference is None:
             raise ValueError("both sides are the same; name b, against or b_inference")
+        check_each_once("a with b", self.pairs())
         return self
 
 

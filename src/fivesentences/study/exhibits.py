@@ -36,6 +36,7 @@ from fivesentences.config.types import (
     Strict,
     Variant,
     as_list,
+    check_each_once,
 )
 
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
@@ -81,6 +82,12 @@ class PublishedRow(Strict):
             raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
         return self
 
+    def lines(self, axes: tuple[str, ...]) -> list[dict[str, Any]]:
+        """Return its rows, one per combination of what the keys ``axes`` list, the last key fastest."""
+        single = {key: getattr(self, key) for key in type(self).model_fields if key not in axes}
+        combined = itertools.product(*(as_list(getattr(self, axis)) for axis in axes))
+        return [single | dict(zip(axes, values, strict=True)) for values in combined]
+
 
 class SettingSpec(Strict):
     """Settings of training, apart from the loss: one setting, or several, where a key is a list."""
@@ -101,6 +108,7 @@ class SettingSpec(Strict):
 
 SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
 AXES = (*SETTINGS, "loss", "inference", "folds")
+SUBSPACE_AXES = ("division", "method", "selection")
 
 
 class RowSpec(SettingSpec, PublishedRow):
@@ -419,6 +427,16 @@ class Exhibit(Strict):
     def roles(self) -> list[Name]:
         """Return the roles whose datasets it counts, if it reads corpora; none if it counts all of the scale."""
         return []
+
+    @model_validator(mode="after")
+    def _lines_once(self) -> Self:
+        """Refuse a line that two rows or contrasts share once their lists are multiplied out."""
+        check_each_once("rows", [line for row in self._found("rows", RowSpec) for line in row.lines(AXES)])
+        of_subspaces = self.subspace_rows()
+        check_each_once("rows", [line for row in of_subspaces for line in row.lines(SUBSPACE_AXES)])
+        contrasts: list[Any] = [*self.contrast_specs(), *self.subspace_contrasts()]
+        check_each_once("contrasts", [pair for contrast in contrasts for pair in contrast.pairs()])
+        return self
 
     def _found(self, field: str, kind: type[AnyKind]) -> list[AnyKind]:
         return [one for one in getattr(self, field, []) if isinstance(one, kind)]

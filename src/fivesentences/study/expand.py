@@ -172,17 +172,8 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     """
     expanded = []
     for spec in rows:
-        for values in itertools.product(*(as_list(getattr(spec, axis)) for axis in AXES)):
-            cell = dict(zip(AXES, values, strict=True))
-            loss = cell.pop("loss")
-            row = Row(
-                role=spec.role,
-                dataset=scale.roles.get(spec.role),
-                loss=loss,
-                spec=study.losses[loss],
-                published=spec.published,
-                **cell,
-            )
+        for line in spec.lines(AXES):
+            row = Row(dataset=scale.roles.get(spec.role), spec=study.losses[line["loss"]], **line)
             left_out = _why_left_out(row, study, scale)
             expanded.append(replace(row, left_out=left_out, runs=() if left_out else _runs(row, study, scale)))
     return expanded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fivesentences.choices import repeat_in
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, parse_name, plain_name
 
@@ -13,7 +14,10 @@ def mistake_in(phi: str, *, whole: bool = True) -> str | None:
         phi: Such as ``cider``, ``bleu4-ptb`` or ``tfidf+bleu_daa``.
         whole: Whether a whole matrix of it is needed, which METEOR has not.
     """
-    for part in phi.split("+"):
+    parts = phi.split("+")
+    if twice := repeat_in(parts):
+        return f"which holds '{parts[twice[0]]}' twice; name each phi of a mean once"
+    for part in parts:
         name, _, tokenisation = part.partition("-")
         name = name.partition(":")[0]
         if name not in SEMANTIC_METRICS:  # files are called by it, so that case counts

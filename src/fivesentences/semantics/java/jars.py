@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, cure_of, need
 from fivesentences.machine import package_folder
 from fivesentences.storage import alone, remove_unlocked, sha256_of
 
@@ -211,7 +211,7 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
                 part.replace(target)
                 return target
         except OSError as error:
-            cure = "make room for 385 MB, or name another folder with the environment variable FIVESENTENCES_CACHE"
+            cure = f"{cure_of(error) or 'correct that'} (385 MB are needed; FIVESENTENCES_CACHE names the folder)"
             raise InputError(f"{target} cannot be written ({error.strerror or error})", cure=cure) from None
 
     code, models = (_present(artifact, folder) or fetched(artifact) for artifact in (CODE, MODELS))

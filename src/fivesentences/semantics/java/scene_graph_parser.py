@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from fivesentences.console import track
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, cure_of
 from fivesentences.machine import processors
 from fivesentences.semantics.java import jars
 from fivesentences.semantics.java.ptb_tokenizer import longest_sentence, words_in
@@ -120,7 +120,7 @@ def parse_captions(
             journal.unlink()  # no caption is in it
         raise
     except OSError as error:
-        cure = f"make room and run again: what was parsed is kept in {journal.name}"
+        cure = cure_of(error, f"what was parsed is kept in {journal.name}")
         raise InputError(f"{out} cannot be written ({error.strerror or error})", cure=cure) from None
     journal.unlink(missing_ok=True)
 
