@@ -3,10 +3,10 @@
     fivesentences phi cider captions.txt -o cider.npy    # and so on; captions of Flickr8k's test split, in its order
     python benchmarks/masked_pairs.py Flickr8k_text.zip minilm=minilm.npy cider=cider.npy -o results/judged/masked_pairs
 
-Judgements by people (Hodosh et al., JAIR 2013), all within the test split: the crowd's (a caption describes the image if
-at least half say so) and the experts' (if two of three give at least 3 of 4). Only pairs with another image's caption
-count. Masking a share of all pairs of different images is a threshold of phi; precision and recall are those of the
-judged pairs above it. Judged pairs are what retrieval systems of 2013 returned, so the precision is that among
+Judgements by people (Hodosh et al., JAIR 2013), all within the test split: the crowd's (a caption describes the image
+if at least half say so) and the experts' (if two of three give at least 3 of 4). Only pairs with another image's
+caption count. Masking a share of all pairs of different images is a threshold of phi; precision and recall are those of
+the judged pairs above it. Judged pairs are what retrieval systems of 2013 returned, so the precision is that among
 plausible pairs: among all pairs it is lower. Intervals of 95% resample images.
 
 Written: OUT.csv, and OUT.svg: recall and precision over the share that is masked.
@@ -84,7 +84,10 @@ def rows_of(name: str, phi: np.ndarray, sets: dict[str, pd.DataFrame]) -> list[d
         for (quantity, share), value in point.items():
             low, high = np.nanpercentile([one[quantity, share] for one in drawn], [2.5, 97.5])
             about = {"phi": name, "judges": judges, "share": share, "quantity": quantity}
-            rows.append(about | {"percent": value, "low": low, "high": high, "pairs": len(pairs), "positive": int(positive.sum())})
+            rows.append(
+                about
+                | {"percent": value, "low": low, "high": high, "pairs": len(pairs), "positive": int(positive.sum())}
+            )
     return rows
 
 

@@ -15,7 +15,6 @@ import pytest
 from fivesentences.commands.example import example
 from fivesentences.errors import InputError
 from fivesentences.retrieval import cosine_similarity
-from fivesentences.semantics import cider_matrix
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,25 +71,6 @@ def test_readme_runs_word_for_word_after_its_own_install(plain: Path, tmp_path: 
     snippet = [plain / "python", "-c", found["code"]]
     ran = subprocess.run(snippet, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
     assert ran.stdout.split() == found["printed"].split()
-
-
-def test_readmes_picture_is_of_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    example(out=tmp_path, quiet=True)
-    phi = cider_matrix(Path("captions.txt").read_text("utf-8").splitlines())
-    own = np.arange(1000) // 5
-    found = []
-    for file in ("hardest.npy", "sims.npy"):
-        ranked = np.argsort(-np.load(file).T, axis=1, kind="stable")[:, :5]
-        gained = np.take_along_axis(phi, ranked, 1).sum(axis=1)
-        ncs = 100 * gained / np.sort(phi, axis=1)[:, -5:].sum(axis=1)
-        found.append((ncs, (ranked == own[:, None]).any(axis=1)))
-    text = (ROOT / "README.md").read_text("utf-8")
-    sizes = re.search(r"is (?P<first>[\d.]+) for the first and (?P<second>[\d.]+) for the second", text)
-    assert sizes
-    missed = ~found[0][1] & ~found[1][1]
-    both = [(round(a, 1), round(b, 1)) for a, b in zip(found[0][0][missed], found[1][0][missed], strict=True)]
-    assert (float(sizes["first"]), float(sizes["second"])) in both
 
 
 def test_a_file_of_the_users_is_not_overwritten(tmp_path: Path) -> None:
