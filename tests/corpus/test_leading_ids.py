@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences import scenes
 from fivesentences.corpus import load_flickr8k, load_karpathy, load_precomp
 from fivesentences.corpus.caption_rows import refuse_leading_ids
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.errors import InputError
 from fivesentences.evaluation import read_caption_table
+from fivesentences.reproduction import scenes
 from fivesentences.semantics import cider_matrix
 from fivesentences.semantics.caption_file import read_captioned, read_captions
 

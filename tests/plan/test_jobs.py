@@ -6,8 +6,8 @@ import pytest
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.jobs import shared_out
-from fivesentences.study.runs import EnsembleRun, RunSpec
+from fivesentences.reproduction.plan.jobs import shared_out
+from fivesentences.training.spec import EnsembleRun, RunSpec
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:

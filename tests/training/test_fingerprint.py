@@ -27,8 +27,8 @@ CLIP = "    gradient_clip: float = Field(default="
 ASK = """
 import json, sys
 from fivesentences.models import MODELS
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.code import code_of_run
+from fivesentences.training.spec import RunSpec
+from fivesentences.training.code import code_of_run
 
 recorded, found = json.loads(sys.argv[1]), {}
 for name in MODELS:
@@ -43,9 +43,9 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from fivesentences.documents import read_yaml
-from fivesentences.plan.plan import plan_of, scale_of
-from fivesentences.study.code import code_of_run
-from fivesentences.training.subspaces.code import code_of_method
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
+from fivesentences.training.code import code_of_run
+from fivesentences.reproduction.categories.training.code import code_of_method
 from fivesentences.training.fingerprint import fingerprint
 
 found, place = {}, SimpleNamespace(type="cpu")

@@ -2,5 +2,5 @@
 
 A *scale* (``config/demo.yaml``) says which dataset plays which role, with which features, how long to train and how
 many seeds. The *catalogue* (``config/datasets.yaml``) lists every file to download. What a paper's tables and figures
-are made of, a *study*, and a *run*, one trained model, are in ``fivesentences.plan``.
+are made of, a *study*, and a *run*, one trained model, are in ``fivesentences.reproduction.plan``.
 """

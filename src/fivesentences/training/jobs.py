@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
 from fivesentences.storage import RECORD, alone, remove, remove_unlocked, together, write_json
-from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import finish, finished_outputs
+from fivesentences.training.spec import RunSpec
 
 if TYPE_CHECKING:
-    from fivesentences.study.subspace_runs import SubspaceRun
+    from fivesentences.reproduction.categories.runs import SubspaceRun
 
 # SLURM sends SIGTERM before a time limit, when a job is cancelled or preempted; some sites choose SIGUSR1 instead.
 SIGNALS = tuple(one for one in signal.Signals if one.name in ("SIGTERM", "SIGUSR1"))  # Windows has no SIGUSR1

@@ -1,0 +1,1 @@
+"""What regenerates the tables and figures of the papers, upon the scoring library and the training of models."""

@@ -1,0 +1,1 @@
+"""What a scale may say."""
