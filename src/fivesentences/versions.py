@@ -21,9 +21,9 @@ VERSIONS = {
 }
 # What draws tables, figures and pages takes seconds: any edit of it draws them again.
 DRAWING = (
+    "reproduction/categories/**/*.py",
     "reproduction/paper/**/*.py",
     "reproduction/study/**/*.py",
-    "reproduction/categories/**/*.py",
     "training/spec.py",
 )
 

@@ -21,7 +21,18 @@ PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 LAST_LOSS = "    sparing: SparingTriplet | None = None"
 DERIVED = "from fivesentences.losses.info_nce import InfoNCE\n\n\nclass Derived(InfoNCE):\n    extra: int = 0\n"
-SHARED = ("corpus", "encoders", "evaluation", "features", "metrics", "models", "retrieval", "semantics", "training")
+SHARED = (
+    "corpus",
+    "encoders",
+    "evaluation",
+    "features",
+    "metrics",
+    "models",
+    "reproduction",
+    "retrieval",
+    "semantics",
+    "training",
+)
 CLIP = "    gradient_clip: float = Field(default="
 # Of a run of each model: the settings as a rule compares them with what was recorded, and the code that is hashed.
 ASK = """

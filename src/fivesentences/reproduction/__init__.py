@@ -1,1 +1,1 @@
-"""What regenerates the tables and figures of the papers, upon the scoring library and the training of models."""
+"""What regenerates the tables and figures of the papers; neither scoring nor training knows of it."""

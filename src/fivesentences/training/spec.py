@@ -169,9 +169,6 @@ class EnsembleRun(Strict):
         for key in ("dataset", "loss", "fraction", "captions_per_image"):
             if any(getattr(member, key) != getattr(self.members[0], key) for member in self.members):
                 raise ValueError(f"members of an ensemble differ in {key}; their similarities cannot be averaged")
-        names = [member.name for member in self.members]
-        if len(set(names)) < len(names):
-            raise ValueError("a member occurs twice in an ensemble; give it another seed")
         return self
 
 
