@@ -19,7 +19,7 @@ from fivesentences.config.reading import read
 from fivesentences.config.types import as_list
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.losses import LossSpec
-from fivesentences.metrics.correlation import STATISTICS
+from fivesentences.metrics.coefficients import STATISTICS
 from fivesentences.reproduction.categories.evaluation import (
     HISTORY,
     PER_QUERY,

@@ -33,5 +33,5 @@ def test_members_of_an_ensemble_were_trained_on_the_same_and_are_different_runs(
     first, second = runs({"scenes": 2}).values()
     with pytest.raises(ValueError, match="differ in fraction"):
         EnsembleRun(ensemble="pair", members=[first, second.model_copy(update={"fraction": 0.5})])
-    with pytest.raises(ValueError, match="members has two named .*, which are the same"):
+    with pytest.raises(ValueError, match="members has two named"):
         EnsembleRun(ensemble="pair", members=[first, first])

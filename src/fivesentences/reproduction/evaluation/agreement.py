@@ -17,7 +17,7 @@ from fivesentences.corpus.judgements import Judgements
 from fivesentences.corpus.parquet import write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
+from fivesentences.metrics.coefficients import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics.registry import SEMANTIC_METRICS, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, matrix_of
@@ -62,7 +62,7 @@ def agreement(
         corpus: The corpus that the judgements index.
         rows: (name of a phi, ``"kept"`` or ``"own_left_out"``) of each row of the table.
         tuples: Scene-graph tuples of the captions of ``parsed``, if a phi is SPICE.
-        statistics: Names in ``metrics.correlation.STATISTICS``. Ratings with few levels are mostly reported with
+        statistics: Names in ``metrics.coefficients.STATISTICS``. Ratings with few levels are mostly reported with
             Kendall's tau-b or tau-c.
         resamples: Number of draws, as in ``correlation``.
         seed: Seed of the resampling.

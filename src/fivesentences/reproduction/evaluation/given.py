@@ -13,7 +13,7 @@ from fivesentences.arrays import new_npy
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
-from fivesentences.features.precomp import share_words
+from fivesentences.features.describing_precomp import share_words
 from fivesentences.seals import write_record
 from fivesentences.semantics.caption_file import read_captions
 from fivesentences.storage import replacing, together
