@@ -75,9 +75,10 @@ def test_a_run_that_was_killed_and_runs_side_by_side_have_the_bits_of_one_alone(
     assert outputs_of(runs[1].folder) != alone
 
 
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_trains(name, inputs_of, model_spec_of, tmp_path):
-    run = Run(model_spec_of(name, epochs=2), tmp_path / "run", *inputs_of(name))
+def test_every_model_trains_at_every_precision(name, precision, inputs_of, model_spec_of, tmp_path):
+    run = Run(model_spec_of(name, epochs=2, precision=precision), tmp_path / "run", *inputs_of(name))
     train_runs([run, replace(run, folder=tmp_path / "again")], device="cuda")
     first, again = (np.load(tmp_path / folder / "similarity_test.npy") for folder in ("run", "again"))
     assert np.isfinite(first).all()

@@ -1,6 +1,6 @@
 # What this workflow changes in Snakemake, and what it reads there that is no documented interface. A later version may
 # have neither: then what is changed stays as it is there, and what is read ends the planning by a sentence.
-# A rule file shares its names with Snakemake's own module: `from copy import copy` would take a module away that 9.13 needs.
+# Names here are those of the module that Snakemake runs rules in: `from copy import copy` would take a module away that 9.13 needs.
 import copy
 import inspect
 import shlex

@@ -120,4 +120,5 @@ def _gru_step(given: Tensor, from_state: Tensor, state: Tensor) -> Tensor:
     reset_given, update_given, new_given = given.chunk(3, dim=1)
     reset_state, update_state, new_state = from_state.chunk(3, dim=1)
     new = torch.tanh(new_given + torch.sigmoid(reset_given + reset_state) * new_state)
-    return torch.lerp(new, state, torch.sigmoid(update_given + update_state))
+    # Under autocast on CUDA, cuDNN gives the first state in float16, be the products in bfloat16.
+    return torch.lerp(new, state.to(new.dtype), torch.sigmoid(update_given + update_state))
