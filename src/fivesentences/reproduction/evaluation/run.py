@@ -58,7 +58,7 @@ class Evaluated:
         spec: Its settings.
         similarity: ``[images, captions]`` of the split, as ``.npy``.
         inferences: Ways to read the similarity, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds;
-            see ``study.runs``.
+            see ``training.spec``.
     """
 
     spec: Scored
