@@ -30,7 +30,16 @@ from fivesentences.semantics.registry import model_of, of_batches
 FORMAT = 2  # of run.yaml
 
 
-class RunSpec(Strict):
+class Named(Strict):
+    """Settings of anything that a job trains."""
+
+    @property
+    def name(self) -> str:
+        """Its folder below the results of its kind; equal names mean equal runs within a scale."""
+        raise NotImplementedError
+
+
+class RunSpec(Named):
     """One training run, complete: what ``fivesentences train`` and the workflow's training jobs are given."""
 
     dataset: Name

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.config.reading import check
-from fivesentences.config.types import Count, Name, Seed, Strict
+from fivesentences.config.types import Count, Name, Seed
 from fivesentences.reproduction.categories.config import Prepare, SubspaceTraining
 from fivesentences.reproduction.categories.models.specs import AnyMethod
+from fivesentences.training.spec import Named
 
 
-class SubspaceRun(Strict):
+class SubspaceRun(Named):
     """One run, complete; its folder is ``results/training/subspaces/<name>``."""
 
     documents: Name
