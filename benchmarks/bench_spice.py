@@ -25,7 +25,7 @@ import numpy as np
 
 from captions import coco_5k, machine
 from fivesentences.corpus import load_karpathy
-from fivesentences.scenes import compose
+from fivesentences.reproduction.scenes import compose
 from fivesentences.semantics.java.jars import cached, class_path
 from fivesentences.semantics.tuples import read_tuples
 

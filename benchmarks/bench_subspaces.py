@@ -28,24 +28,24 @@ import numpy as np
 import torch
 
 from captions import machine
-from fivesentences.config.documents import SubspaceTraining
 from fivesentences.config.reading import check
-from fivesentences.corpus.divisions import write_division
-from fivesentences.corpus.documents import Division, Documents, write_documents
-from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.reproduction.categories.config import SubspaceTraining
+from fivesentences.reproduction.categories.corpus.divisions import write_division
+from fivesentences.reproduction.categories.corpus.documents import Division, Documents, write_documents
+from fivesentences.reproduction.categories.inputs import Inputs
+from fivesentences.reproduction.categories.models.specs import TripletNetwork
+from fivesentences.reproduction.categories.runs import PlacedRun, SubspaceRun
+from fivesentences.reproduction.categories.training import triplets
+from fivesentences.reproduction.categories.training.run import outputs_of_run
+from fivesentences.reproduction.categories.training.triplets import fit_triplets
 from fivesentences.training.loop import reproducible
-from fivesentences.training.subspaces import triplets
-from fivesentences.training.subspaces.run import outputs_of_run
-from fivesentences.training.subspaces.triplets import fit_triplets
 
 IMAGE, TEXT, CATEGORIES = 128, 10, 10
 GROUP = """
 import json, sys
 from pathlib import Path
-from fivesentences.study.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.run import train_subspaces
+from fivesentences.reproduction.categories.runs import PlacedRun
+from fivesentences.reproduction.categories.training.run import train_subspaces
 folder = Path(sys.argv[1])
 train_subspaces([PlacedRun.of(run) for run in json.loads(sys.argv[2])], documents=folder / "documents.parquet",
                 image=folder / "image.npy", text=folder / "text.npy")

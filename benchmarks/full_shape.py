@@ -138,7 +138,7 @@ def score_captions(folder: Path, dataset: str) -> dict[str, Any]:
 
 
 def evaluate(folder: Path, dataset: str) -> dict[str, Any]:
-    from fivesentences.evaluation.run import Evaluated, evaluate_runs
+    from fivesentences.reproduction.evaluation.run import Evaluated, evaluate_runs
 
     evaluate_runs(
         [Evaluated(spec_of("vsepp", dataset), folder / SIMILARITY)],
@@ -154,7 +154,7 @@ def evaluate(folder: Path, dataset: str) -> dict[str, Any]:
 def spec_of(model: str, dataset: str) -> Any:
     """A run of the plan of config/paper.yaml with SAM on all captions, with words counted instead of a fetched list."""
     from fivesentences.documents import read_yaml
-    from fivesentences.plan.plan import plan_of, scale_of
+    from fivesentences.reproduction.plan.plan import plan_of, scale_of
 
     path = ROOT / "config" / "paper.yaml"
     runs = plan_of(scale_of(read_yaml(path), path), path.parent).all_runs.values()

@@ -25,7 +25,7 @@ from scipy.stats import rankdata
 
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.judgements import load_flickr8k_crowdflower, load_flickr8k_expert
-from fivesentences.paper.figures.style import STYLE
+from fivesentences.reproduction.paper.figures.style import STYLE
 
 SHARES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
 DRAWS, SEED = 1000, 0

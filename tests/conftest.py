@@ -19,8 +19,8 @@ from hypothesis import settings
 from host import running_host
 
 if TYPE_CHECKING:
-    from fivesentences.config.scales import Scale
-    from fivesentences.study.study import Study
+    from fivesentences.reproduction.config.scales import Scale
+    from fivesentences.reproduction.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
@@ -63,7 +63,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def studies() -> dict[str, Study]:
     """The studies of the repository."""
-    from fivesentences.study.study import read_study
+    from fivesentences.reproduction.study.study import read_study
 
     return {path.stem: read_study(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
@@ -71,7 +71,7 @@ def studies() -> dict[str, Study]:
 @pytest.fixture(scope="session")
 def make_scale() -> Callable[..., Scale]:
     """A tiny scale, some of whose keys may be changed."""
-    from fivesentences.config.scales import Scale
+    from fivesentences.reproduction.config.scales import Scale
 
     # Enough rows for most tests, and few enough to make results up quickly.
     losses = ["hardest", "all", "knn3", "max", "sum", "knn5", "knn10", "sam_paper_random", "sam_released_random"]
@@ -258,7 +258,7 @@ def lacks_of_the_first_tier() -> list[str]:
     from fivesentences.cli import COMMANDS
 
     tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
-    rooms = tested & {path.name for path in (ROOT / "src" / "fivesentences").iterdir()}
+    rooms = tested & {path.name for path in (ROOT / "src" / "fivesentences").rglob("*") if path.is_dir()}
     ran = {kind: {name for one, name in RAN if one == kind} for kind in ("skipped", "room", "command")}
     commands = {words for group in COMMANDS.values() for words in group}
     lacks = {"skipped": ran["skipped"], "no case of": rooms - ran["room"], "no case runs": commands - ran["command"]}

@@ -15,7 +15,7 @@ def drawn(draw: Callable[[Any], None], width: float | None = None) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from fivesentences.paper.figures.style import STYLE, WIDTH
+    from fivesentences.reproduction.paper.figures.style import STYLE, WIDTH
 
     with matplotlib.style.context(STYLE):
         canvas = Figure(figsize=(width or WIDTH, 1.0))

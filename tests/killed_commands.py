@@ -29,6 +29,7 @@ import torch
 import yaml
 from PIL import Image
 
+from fivesentences.cli import home_of
 from fivesentences.errors import InputError
 from fivesentences.features.files import read_source
 from fivesentences.features.table import FeatureTable
@@ -278,7 +279,7 @@ def prepare(large: bool = False) -> None:
     torch.set_num_threads(1)
     modules = ["captioning", "captions", "evaluate", "features", "pairs", "phi"]
     modules += ["checkpoint", "download", "embed", "jars", "train"] if large else []
-    for name in (*(f"fivesentences.commands.{one}" for one in modules), *(ALSO if large else ())):
+    for name in (*map(home_of, modules), *(ALSO if large else ())):
         importlib.import_module(name)
 
 
@@ -403,7 +404,7 @@ def _module(path: str) -> Any:
 
 
 def _run(folder: Path) -> Any:
-    from fivesentences.evaluation.scoring import score_split
+    from fivesentences.reproduction.evaluation.scoring import score_split
 
     return score_split(folder / "again", "test", folder / "data/corpus.parquet", folder / "data/features.npy")[
         1

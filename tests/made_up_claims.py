@@ -10,11 +10,11 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from fivesentences.evaluation.tidy import SUMMED
-from fivesentences.paper.claims.judging import Numbers
-from fivesentences.paper.numbers.results import Measure, Results
-from fivesentences.plan.plan import Plan
-from fivesentences.study.runs import RunSpec
+from fivesentences.reproduction.evaluation.tidy import SUMMED
+from fivesentences.reproduction.paper.claims.judging import Numbers
+from fivesentences.reproduction.paper.numbers.results import Measure, Results
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.training.spec import RunSpec
 
 IMAGES = [f"i{image}" for image in range(60)]
 Gain = Callable[[RunSpec], float]

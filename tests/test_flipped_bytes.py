@@ -19,22 +19,22 @@ import torch
 from safetensors.torch import save_file
 
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.documents import Documents, LoadedDocuments, write_documents
-from fivesentences.corpus.documents import read_documents as read_table
-from fivesentences.corpus.documents import read_vectors as read_document_vectors
 from fivesentences.corpus.judgements import read_truth
 from fivesentences.corpus.labels import read_labels, write_labels
 from fivesentences.corpus.parquet import read_frame, write_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
-from fivesentences.evaluation.run import write_mean_similarity
-from fivesentences.evaluation.tidy import collect_histories, read_evaluations
 from fivesentences.features.detectors import weights as detectors
 from fivesentences.features.files import read_source, write_beside
 from fivesentences.features.precomp import SplitFeatures
 from fivesentences.features.table import FeatureTable
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
+from fivesentences.reproduction.categories.corpus.documents import Documents, LoadedDocuments, write_documents
+from fivesentences.reproduction.categories.corpus.documents import read_documents as read_table
+from fivesentences.reproduction.categories.corpus.documents import read_vectors as read_document_vectors
+from fivesentences.reproduction.evaluation.run import write_mean_similarity
+from fivesentences.reproduction.evaluation.tidy import collect_histories, read_evaluations
 from fivesentences.semantics import read_phi, read_top_k, top_k, write_phi, write_top_k
 from fivesentences.semantics.sentence_encoders import CaptionVectors, read_vectors, write_vectors
 from fivesentences.storage import write_json

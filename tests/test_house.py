@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "fivesentences"
-LIGHT = ("corpus.download", "scenes", "semantics", "encoders", "evaluation", "paper.rendering", "cli")
+LIGHT = (
+    "corpus.download",
+    "semantics",
+    "encoders",
+    "evaluation",
+    "cli",
+    "reproduction.scenes",
+    "reproduction.paper.rendering",
+)
 HEAVY = ("torch", "matplotlib", "snakemake", "skimage", "numba", "timm", "transformers", "open_clip")
 
 

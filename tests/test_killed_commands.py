@@ -19,8 +19,8 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.download import fetch
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
-from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.features.unfinished import FinishedParts
+from fivesentences.reproduction.evaluation.run import write_mean_similarity
 from fivesentences.storage import remove, replacing, scratch, together
 from kill import Program, killed_after
 from killed_commands import Command, Killer, write_small

@@ -93,7 +93,7 @@ def test_a_release_has_addresses_that_a_page_on_an_index_can_link(tmp_path: Path
 def test_a_wheel_has_the_licence_of_every_vendored_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {path.resolve() for pattern in project["license-files"] for path in ROOT.glob(pattern)}
-    vendored = ROOT / "src/fivesentences/paper/site/vendored"
+    vendored = ROOT / "src/fivesentences/reproduction/paper/site/vendored"
     for one in json.loads((vendored / "vendored.json").read_text(encoding="utf-8")):
         assert vendored / one["license_file"] in named
         assert one["license"] in project["license"].split(" AND ")

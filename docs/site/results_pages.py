@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
 SHOWN = (RESULTS, Path("docs", "demo"))  # docs/tools/keep_demo makes the second
-FRAME = '<header class="side">'  # where navigation begins, in paper/templates/shell.html
+FRAME = '<header class="side">'  # where navigation begins, in reproduction/paper/templates/shell.html
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -21,29 +21,29 @@ from fivesentences.cli import command_line
 from fivesentences.commands.download import table_of
 from fivesentences.commands.published import sheets_of
 from fivesentences.commands.sheets import markdown
-from fivesentences.config.cluster import Cluster
 from fivesentences.config.datasets import Catalogue
-from fivesentences.config.documents import (
-    AnyDocuments,
-    CategoryScale,
-    DivisionSpec,
-    OtherCategorySeeds,
-    SubspaceTraining,
-)
 from fivesentences.config.files import CATALOGUE, project_folder
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.metrics import metrics_table
-from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
 from fivesentences.evaluation.comparable import comparables
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.metrics.markdown import escape_markdown, piped
 from fivesentences.models import MODELS, ModelSpec
-from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.study.claims import Claims
-from fivesentences.study.runs import RunFile, RunSpec
-from fivesentences.study.study import Study
+from fivesentences.reproduction.categories.config import (
+    AnyDocuments,
+    CategoryScale,
+    DivisionSpec,
+    OtherCategorySeeds,
+    SubspaceTraining,
+)
+from fivesentences.reproduction.categories.models.specs import AnyMethod
+from fivesentences.reproduction.config.cluster import Cluster
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.study.claims import Claims
+from fivesentences.reproduction.study.study import Study
+from fivesentences.training.spec import RunFile, RunSpec
 
 FILES: dict[str, Any] = {
     "scale": Scale,

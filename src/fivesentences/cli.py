@@ -51,10 +51,17 @@ COMMANDS = {
         "report": "Redraw the tables, figures and pages of a scale from saved results.",
     },
 }
+# Modules in `reproduction/commands`; the others, in `commands`, belong to the scoring library.
+OF_REPRODUCTION = ("checkpoint", "doctor", "embed", "features", "report", "similarity", "train")
 GROUPS = {
     "features": "Make files of image features, convert them and look at them.",
     "checkpoint": "Import weights that others have trained.",
 }
+
+
+def home_of(module: str) -> str:
+    """Return the full name of the module of a command."""
+    return f"fivesentences.{'reproduction.' if module in OF_REPRODUCTION else ''}commands.{module}"
 
 
 class Later(TyperCommand):
@@ -63,7 +70,7 @@ class Later(TyperCommand):
     def loaded(self, module: str) -> TyperCommand:
         """Return the command itself."""
         name = str(self.name)
-        home = importlib.import_module(f"fivesentences.commands.{module}")
+        home = importlib.import_module(home_of(module))
         return as_command(getattr(home, name + "_" * keyword.iskeyword(name)))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:

@@ -20,15 +20,20 @@ VERSIONS = {
     "evaluation": 1,  # metrics, protocols, contrasts, judges
 }
 # What draws tables, figures and pages takes seconds: any edit of it draws them again.
-DRAWING = ("paper", "study")
+DRAWING = (
+    "reproduction/categories/**/*.py",
+    "reproduction/paper/**/*.py",
+    "reproduction/study/**/*.py",
+    "training/spec.py",
+)
 
 
 @cache
 def code_of_drawing() -> str:
     """Return the SHA-256 of the code that draws tables, figures and pages."""
     digest = hashlib.sha256()
-    for room in DRAWING:
-        for path in sorted(Path(__file__).with_name(room).rglob("*.py")):
+    for pattern in DRAWING:
+        for path in sorted(Path(__file__).parent.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

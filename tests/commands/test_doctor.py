@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.commands import doctor
 from fivesentences.documents import read_yaml
-from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.reproduction.commands import doctor
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 from plan.conftest import leave_job
 
 

@@ -14,11 +14,11 @@ import yaml
 
 from fivesentences import cli
 from fivesentences.commands.arguments import Dataset
-from fivesentences.commands.features import FormatName
 from fivesentences.commands.sheets import Sheet, show
 from fivesentences.evaluation import evaluate
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.features.formats import FORMATS
+from fivesentences.reproduction.commands.features import FormatName
 from fivesentences.retrieval import rescore
 
 COMMANDS = [words.split() for commands in cli.COMMANDS.values() for words in commands]

@@ -11,10 +11,10 @@ import yaml
 
 from fivesentences.config.files import config_file, study_file
 from fivesentences.config.reading import check, read
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.study.runs import RunFile, RunSpec
-from fivesentences.study.study import Study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.study.study import Study
+from fivesentences.training.spec import RunFile, RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
 

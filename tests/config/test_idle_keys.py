@@ -10,15 +10,15 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from fivesentences.config.cluster import Cluster
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.hyperparameters import HyperparametersOfScale
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
-from fivesentences.plan.plan import scale_of
-from fivesentences.study.claims import Claims
-from fivesentences.study.study import Study
+from fivesentences.reproduction.config.cluster import Cluster
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import scale_of
+from fivesentences.reproduction.study.claims import Claims
+from fivesentences.reproduction.study.study import Study
 
 pytestmark = pytest.mark.slow
 

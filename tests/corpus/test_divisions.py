@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivesentences.config.documents import DivisionSpec
-from fivesentences.corpus.divisions import divide, read_division, write_division
-from fivesentences.corpus.documents import Documents
 from fivesentences.errors import InputError
+from fivesentences.reproduction.categories.config import DivisionSpec
+from fivesentences.reproduction.categories.corpus.divisions import divide, read_division, write_division
+from fivesentences.reproduction.categories.corpus.documents import Documents
 
 
 def documents(categories, parts=None, articles=None):

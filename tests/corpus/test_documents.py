@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
-from fivesentences.config.documents import AnyDocuments
 from fivesentences.corpus import COLUMNS as CORPUS_COLUMNS
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.documents import COLUMNS, Documents, read_documents, write_documents
-from fivesentences.corpus.loading_documents import documents_of_corpus, load_documents, load_own_documents
+from fivesentences.reproduction.categories.config import AnyDocuments
+from fivesentences.reproduction.categories.corpus.documents import COLUMNS, Documents, read_documents, write_documents
+from fivesentences.reproduction.categories.corpus.loading import documents_of_corpus, load_documents, load_own_documents
 
 DOCUMENTS = {
     "ids": ("a-1", "a-2", "b", "ü,\n"),

@@ -607,7 +607,7 @@ def test_an_archive_is_what_it_is_whatever_its_name(host, tmp_path):
     ("suffix", "content"),
     [(".json", b' \n{"images": []}'), (".json", b"\xef\xbb\xbf[1]"), (".txt", b"a < b"), (".yaml", b"{a: 1}"),
      (".pth", b"\x80\x02ccollections"), (".pth", DATA), (".npz", DATA), (".csv", b"\xef\xbb\xbfcaption,image\n"),
-     (".xml", b"<?xml version='1.0'?><a/>"), (".zip", b"PK\5\6" + bytes(18)), (".gz", gzip.compress(b"a")),
+     (".xml", b"<?xml version='1.0'?><a/>"), (".zip", b"PK\5\6" + bytes(18)), (".gz", gzip.compress(b"a", mtime=0)),
      (".bin", b"3000000 300\n</s> \x80\x81"), (".bin", b"\xba\x16\x4f\x2f\x0c\0\0\0"), (".mat", bytes(4))],
 )  # fmt: skip
 def test_files_of_the_field_are_what_their_names_say(host, tmp_path, suffix, content):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences import scenes
+from fivesentences.commands.example import SHIPPED
 from fivesentences.corpus import load_flickr8k, load_karpathy, load_precomp
 from fivesentences.corpus.caption_rows import refuse_leading_ids
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
@@ -21,7 +21,7 @@ from fivesentences.evaluation import read_caption_table
 from fivesentences.semantics import cider_matrix
 from fivesentences.semantics.caption_file import read_captioned, read_captions
 
-CAPTIONS = (Path(scenes.__file__).parent / "example" / "captions.txt").read_text(encoding="utf-8").splitlines()[:100]
+CAPTIONS = (SHIPPED / "captions.txt").read_text(encoding="utf-8").splitlines()[:100]
 IDS = {
     "COCO's, of the image": lambda place: f"{12 + place // 5:012}",
     "of the caption": lambda place: f"{770337 + 3 * place}",

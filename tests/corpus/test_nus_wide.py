@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences.corpus.nus_wide import load_nus_wide
+from fivesentences.reproduction.categories.corpus.nus_wide import load_nus_wide
 
 CONCEPTS = ("animal", "sky", "toy", "train", "zebra")  # one is called like a part
 WORDS = [f"tag{number}" for number in range(12)]

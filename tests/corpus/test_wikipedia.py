@@ -14,13 +14,14 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
-from fivesentences.config.documents import DivisionSpec, WikipediaDocuments
-from fivesentences.corpus.divisions import divide
-from fivesentences.corpus.loading_documents import load_documents
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.wikipedia import CATEGORIES, FEATURES, load_wikipedia_articles
+from fivesentences.corpus.wikipedia import CATEGORIES, load_wikipedia_articles
 from fivesentences.corpus.wikipedia import LISTS as PARTS_LISTS
 from fivesentences.errors import InputError
+from fivesentences.reproduction.categories.config import DivisionSpec, WikipediaDocuments
+from fivesentences.reproduction.categories.corpus.divisions import divide
+from fivesentences.reproduction.categories.corpus.loading import load_documents
+from fivesentences.reproduction.categories.corpus.wikipedia import FEATURES
 
 TRAIN, TEST = "a1-1\timg1\t2\na1-2.3\timg2\t1\nb2-1\timg1\t2\n", "a1-1\timg3\t1\nc3\timg4\t2\n"
 SIZES = {"I_tr": (3, 4), "T_tr": (3, 2), "I_te": (2, 4), "T_te": (2, 2)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fivesentences.commands.example import SHIPPED
-from fivesentences.scenes import compose
+from fivesentences.reproduction.scenes import compose
 from fivesentences.semantics import cider_matrix
 
 DRAWN, TEST, K = 3201, 200, 5

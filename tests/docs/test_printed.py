@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
-from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import Plan, plan_of
 
 ROOT = Path(__file__).parents[2]
 # As the papers number them.

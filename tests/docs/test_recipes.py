@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.documents import read_yaml
-from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 from workflow.conftest import jobs, said
 
 pytestmark = pytest.mark.slow

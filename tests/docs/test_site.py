@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from fivesentences.cli import app, command_line
-from fivesentences.paper.site.shell import Site
+from fivesentences.reproduction.paper.site.shell import Site
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from edge_cases import Case, refused, right
-from fivesentences.study.study import Study, read_study
+from fivesentences.reproduction.study.study import Study, read_study
 
 pytestmark = pytest.mark.slow
 

@@ -18,10 +18,10 @@ from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.metrics import Evaluator, nsum, pmrp, rsum
-from fivesentences.plan.plan import scale_of
-from fivesentences.study.phis import check_phi
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import Claims, Study
+from fivesentences.reproduction.plan.plan import scale_of
+from fivesentences.reproduction.study.study import Claims, Study
+from fivesentences.semantics.names import check_phi
+from fivesentences.training.spec import RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
 GALLERY = np.random.default_rng(3)

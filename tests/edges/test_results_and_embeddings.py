@@ -22,11 +22,11 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.spec import EncoderSpec, parse_encoder
-from fivesentences.evaluation.categories import read_subspace_table
-from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
-from fivesentences.paper.tables.writing import read_texts
+from fivesentences.reproduction.categories.evaluation import read_subspace_table
+from fivesentences.reproduction.evaluation.tidy import read_evaluations, read_per_image
+from fivesentences.reproduction.paper.tables.writing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 

@@ -8,10 +8,10 @@ import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_judgements, load_karpathy
 from fivesentences.corpus.judgements import truth_as_judge
-from fivesentences.evaluation.agreement import COLUMNS as KEYS
-from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.metrics import STATISTICS, correlation
-from fivesentences.scenes import generate
+from fivesentences.reproduction.evaluation.agreement import COLUMNS as KEYS
+from fivesentences.reproduction.evaluation.agreement import agreement, read_agreement, write_agreement
+from fivesentences.reproduction.scenes import generate
 from fivesentences.semantics import cider_matrix, read_tuples
 
 WORDS = ["a", "dog", "cat", "man", "runs", "sits", "red", "blue", "on", "grass", "with", "ball", "big"]

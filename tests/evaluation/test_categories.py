@@ -12,11 +12,11 @@ from sklearn.metrics import average_precision_score
 from sklearn.metrics.pairwise import cosine_similarity as cosine_of_sklearn
 from sklearn.neighbors import KNeighborsClassifier
 
-from fivesentences.config.documents import SubspaceTraining
-from fivesentences.corpus.divisions import write_division
-from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import (
+from fivesentences.reproduction.categories.config import SubspaceTraining
+from fivesentences.reproduction.categories.corpus.divisions import write_division
+from fivesentences.reproduction.categories.corpus.documents import Division, Documents, write_documents
+from fivesentences.reproduction.categories.evaluation import (
     HISTORY,
     SUBSPACE_METRICS,
     TABLES,
@@ -27,8 +27,8 @@ from fivesentences.evaluation.categories import (
     subspace_scores,
     write_projection,
 )
-from fivesentences.models.subspaces.specs import CCA, TripletNetwork
-from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.reproduction.categories.models.specs import CCA, TripletNetwork
+from fivesentences.reproduction.categories.runs import PlacedRun, SubspaceRun
 
 DRAW = np.random.default_rng(0)
 NAMES = np.array(["art", "NA", "music"])[DRAW.integers(3, size=250)]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.evaluation.disagreements import compare_retrievals, find_disagreements
+from fivesentences.reproduction.evaluation.disagreements import compare_retrievals, find_disagreements
 
 K, QUERIES = 4, 3
 PAIR = ("a", "b")

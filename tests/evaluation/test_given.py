@@ -10,8 +10,8 @@ import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.given import ROWS, take_similarity
 from fivesentences.evaluation.matrix_files import read_similarity
+from fivesentences.reproduction.evaluation.given import ROWS, take_similarity
 
 N = 6
 

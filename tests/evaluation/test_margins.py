@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivesentences.corpus import load_flickr8k
-from fivesentences.evaluation.margins import (
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
+from fivesentences.reproduction.evaluation.margins import (
     CaptionSet,
     blinded_margins,
     margin_numbers,
@@ -16,7 +17,6 @@ from fivesentences.evaluation.margins import (
     read_margins,
     variance_shares,
 )
-from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.training.hinges import HingeValues
 
 

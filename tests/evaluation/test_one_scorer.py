@@ -12,9 +12,9 @@ from fivesentences import EmbeddingEvaluator
 from fivesentences.choices import BANKED
 from fivesentences.evaluation import PROTOCOLS
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.metrics import Evaluator
 from fivesentences.metrics.values import KEYS
+from fivesentences.reproduction.evaluation.run import RunEvaluator
 from fivesentences.retrieval import INFERENCE, cosine_similarity
 
 pytestmark = pytest.mark.slow

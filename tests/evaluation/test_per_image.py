@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.evaluation.run import RunEvaluator
-from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_as
+from fivesentences.reproduction.evaluation.run import RunEvaluator
+from fivesentences.reproduction.evaluation.tidy import SUMMED, frame_of_run, read_as
 
 SIZES = {"equal numbers": [5] * 12, "different numbers": [1, 2, 7, 3, 1, 1, 4, 2, 2, 5, 1, 9]}
 

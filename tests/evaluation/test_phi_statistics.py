@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.evaluation.phi_statistics import phi_statistics, read_statistics, write_statistics
+from fivesentences.reproduction.evaluation.phi_statistics import phi_statistics, read_statistics, write_statistics
 from fivesentences.semantics import read_phi, write_phi
 
 

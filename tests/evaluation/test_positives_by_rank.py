@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.evaluation.positives_by_rank import pairs_until, shared_labels
+from fivesentences.reproduction.evaluation.positives_by_rank import pairs_until, shared_labels
 from fivesentences.retrieval import blocks
 
 

@@ -13,14 +13,14 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
-from fivesentences.evaluation.tidy import VALUE_COLUMNS, collect, read_evaluations
 from fivesentences.metrics import Evaluator, mean_phi, metric_of, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
+from fivesentences.reproduction.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
+from fivesentences.reproduction.evaluation.tidy import VALUE_COLUMNS, collect, read_evaluations
 from fivesentences.retrieval import Gallery, rescore
 from fivesentences.semantics import write_phi
-from fivesentences.study.runs import EnsembleRun, RunSpec
+from fivesentences.training.spec import EnsembleRun, RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]

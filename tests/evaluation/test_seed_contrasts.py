@@ -9,8 +9,8 @@ from scipy import stats
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.seed_contrasts import contrast_runs, read_contrasts, write_contrasts
-from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_as, write_per_image
+from fivesentences.reproduction.evaluation.seed_contrasts import contrast_runs, read_contrasts, write_contrasts
+from fivesentences.reproduction.evaluation.tidy import SUMMED, frame_of_run, read_as, write_per_image
 
 IMAGES = [f"i{image}" for image in range(40)]
 

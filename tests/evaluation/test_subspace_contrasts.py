@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
-from fivesentences.evaluation.seed_contrasts import (
+from fivesentences.metrics.crossed import crossed_differences
+from fivesentences.reproduction.categories.evaluation import PER_QUERY, TABLES, write_subspace_table
+from fivesentences.reproduction.evaluation.seed_contrasts import (
     FORMAT_OF_CATEGORIES,
     read_contrasts,
     read_precisions,
     write_subspace_contrasts,
 )
-from fivesentences.metrics.crossed import crossed_differences
 
 POOL = np.array([f"d{place}" for place in range(60)])
 A, B = [f"a{seed}" for seed in range(4)], [f"b{seed}" for seed in range(4)]

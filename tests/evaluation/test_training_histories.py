@@ -8,7 +8,7 @@ import pytest
 
 from fivesentences.corpus.parquet import write_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import collect_histories
+from fivesentences.reproduction.evaluation.tidy import collect_histories
 from fivesentences.storage import write_json
 
 RECORD = {"made_from": {"the device": "cuda x86_64", "the version of torch": "2.15.0"}, "outputs": {}}

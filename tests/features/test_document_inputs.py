@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from fivesentences.corpus.documents import Division, Documents
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import bag_of_words, inputs_of, prepared
+from fivesentences.reproduction.categories.corpus.documents import Division, Documents
+from fivesentences.reproduction.categories.inputs import bag_of_words, inputs_of, prepared
 
 TEXTS = [
     "A dog, a DOG and a cat.",

@@ -35,8 +35,8 @@ import pyarrow.parquet as pq
 
 from fivesentences.documents import read_yaml
 from fivesentences.machine import cpu_kind
-from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.reproduction.plan.places import Places
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 from fivesentences.versions import VERSIONS
 
 HERE = Path(__file__).parent

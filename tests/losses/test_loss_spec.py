@@ -12,7 +12,7 @@ from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss, LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
-from fivesentences.study.study import Study
+from fivesentences.reproduction.study.study import Study
 from fivesentences.training.objective import Objective
 
 BASE = "triplet=hardest,margin=0.2"

@@ -19,7 +19,7 @@ from fivesentences.config.reading import check
 from fivesentences.config.types import PhiName
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
-from fivesentences.study.study import Study
+from fivesentences.reproduction.study.study import Study
 from fivesentences.training.objective import Objective
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,13 +14,13 @@ import yaml
 from fivesentences import models
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, build_model, from_released, specs
 from fivesentences.models.matching import TrainingScores, concatenate
-from fivesentences.plan.plan import Plan
-from fivesentences.study.study import Study as Study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.study.study import Study as Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"
 SPEC, LINE, CLASS, USE, OWN_LOSS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -78,7 +78,7 @@ def test_what_a_model_cannot_be_is_refused_in_one_sentence(name, settings, said)
 def test_specifications_and_what_they_lead_to_import_no_torch():
     code = (
         "import sys; sys.modules['torch'] = None; from fivesentences.models import MODELS; "
-        "import fivesentences.losses, fivesentences.study.runs, fivesentences.study.study; "
+        "import fivesentences.losses, fivesentences.training.spec, fivesentences.reproduction.study.study; "
         "print(*(f'{name}:{kind.layout}' for name, kind in MODELS.items()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,12 +16,11 @@ from PIL import Image
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.metrics import METRICS
 from fivesentences.config.reading import read
-from fivesentences.config.scales import JUDGED_LOADER, LABELS, Scale
 from fivesentences.config.types import as_list
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
-from fivesentences.evaluation.agreement import column_of
-from fivesentences.evaluation.categories import (
+from fivesentences.losses import LossSpec
+from fivesentences.metrics.coefficients import STATISTICS
+from fivesentences.reproduction.categories.evaluation import (
     HISTORY,
     PER_QUERY,
     PROJECTION_COLUMNS,
@@ -29,13 +28,18 @@ from fivesentences.evaluation.categories import (
     TABLES,
     write_subspace_table,
 )
-from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
-from fivesentences.evaluation.disagreements import compare_retrievals
-from fivesentences.evaluation.margins import FORMAT as MARGINS
-from fivesentences.evaluation.margins import margin_numbers
-from fivesentences.evaluation.phi_statistics import FORMAT, phi_statistics
-from fivesentences.evaluation.seed_contrasts import names_read, write_contrasts, write_subspace_contrasts
-from fivesentences.evaluation.tidy import (
+from fivesentences.reproduction.categories.models.specs import TripletNetwork
+from fivesentences.reproduction.categories.runs import SubspaceRun
+from fivesentences.reproduction.config.scales import JUDGED_LOADER, LABELS, Scale
+from fivesentences.reproduction.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
+from fivesentences.reproduction.evaluation.agreement import column_of
+from fivesentences.reproduction.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
+from fivesentences.reproduction.evaluation.disagreements import compare_retrievals
+from fivesentences.reproduction.evaluation.margins import FORMAT as MARGINS
+from fivesentences.reproduction.evaluation.margins import margin_numbers
+from fivesentences.reproduction.evaluation.phi_statistics import FORMAT, phi_statistics
+from fivesentences.reproduction.evaluation.seed_contrasts import names_read, write_contrasts, write_subspace_contrasts
+from fivesentences.reproduction.evaluation.tidy import (
     COLUMNS,
     GALLERY_COLUMNS,
     RUN_COLUMNS,
@@ -44,21 +48,17 @@ from fivesentences.evaluation.tidy import (
     frame_of_run,
     write_per_image,
 )
-from fivesentences.losses import LossSpec
-from fivesentences.metrics.correlation import STATISTICS
-from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.paper.context import Context
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.rendering import make, maker_of, write_exhibit
-from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.reproduction.paper.context import Context
+from fivesentences.reproduction.paper.figures.drawing import Drawing
+from fivesentences.reproduction.paper.rendering import make, maker_of, write_exhibit
+from fivesentences.reproduction.plan.places import Places
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.study.exhibits import OTHER_IMAGES
+from fivesentences.reproduction.study.study import Study, read_study
+from fivesentences.reproduction.study.study import read_claims as claims_of_papers
 from fivesentences.storage import write_json
-from fivesentences.study.exhibits import OTHER_IMAGES
-from fivesentences.study.runs import AS_GIVEN, EnsembleRun, GivenRun, RunSpec
-from fivesentences.study.study import Study, read_study
-from fivesentences.study.study import read_claims as claims_of_papers
-from fivesentences.study.subspace_runs import SubspaceRun
 from fivesentences.training.hinges import HingeValues
+from fivesentences.training.spec import AS_GIVEN, EnsembleRun, GivenRun, RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS, SIDES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i")

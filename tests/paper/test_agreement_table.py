@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.context import Context
-from fivesentences.paper.rendering import make
-from fivesentences.paper.tables.writing import markdown
+from fivesentences.reproduction.paper.context import Context
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.paper.tables.writing import markdown
 from fivesentences.storage import write_json
 
 

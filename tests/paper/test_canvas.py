@@ -18,11 +18,17 @@ from matplotlib import colors
 
 from colours import BLINDNESS, SEEN_BY_ALL, SEEN_IN_GREY, distance, luminance, told_apart
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.canvas import panels, places_beside, spread_apart
-from fivesentences.paper.figures.curves import looks_of_losses, looks_of_models
-from fivesentences.paper.figures.drawing import Drawing, write_drawing
-from fivesentences.paper.figures.style import COLOURS, OTHERS_COLOUR, OWN_COLOUR, STYLE, looks_of_categories
-from fivesentences.study.exhibits import CurvesFigure
+from fivesentences.reproduction.paper.figures.canvas import panels, places_beside, spread_apart
+from fivesentences.reproduction.paper.figures.curves import looks_of_losses, looks_of_models
+from fivesentences.reproduction.paper.figures.drawing import Drawing, write_drawing
+from fivesentences.reproduction.paper.figures.style import (
+    COLOURS,
+    OTHERS_COLOUR,
+    OWN_COLOUR,
+    STYLE,
+    looks_of_categories,
+)
+from fivesentences.reproduction.study.exhibits import CurvesFigure
 
 PANEL = np.array([3.2, 2.5])
 

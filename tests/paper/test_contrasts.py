@@ -8,11 +8,11 @@ import pytest
 from drawn_texts import drawn
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
-from fivesentences.evaluation.tidy import read_per_image
-from fivesentences.paper import rendering
+from fivesentences.reproduction.evaluation.seed_contrasts import FORMAT, FORMAT_OF_CATEGORIES, read_contrasts
+from fivesentences.reproduction.evaluation.tidy import read_per_image
+from fivesentences.reproduction.paper import rendering
+from fivesentences.reproduction.study.study import Study
 from fivesentences.storage import write_json
-from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
 OF_CATEGORIES = [

@@ -12,12 +12,12 @@ from drawn_texts import drawn, misplaced
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.published import COLUMNS
-from fivesentences.paper.context import Context
-from fivesentences.paper.figures.categories import margins_at
-from fivesentences.paper.rendering import make
-from fivesentences.study.exhibits import ActivationFigure
-from fivesentences.study.expand import subspace_rows
-from fivesentences.study.study import Study
+from fivesentences.reproduction.categories.paper.figures import margins_at
+from fivesentences.reproduction.paper.context import Context
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.study.exhibits import ActivationFigure
+from fivesentences.reproduction.study.expand import subspace_rows
+from fivesentences.reproduction.study.study import Study
 from many_categories import PASCAL, category_margins, projection
 
 PRINTED = [(0.2, 0.2), (0.5, 0.9), (0.8, 0.5)]

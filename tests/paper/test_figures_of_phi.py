@@ -11,10 +11,10 @@ import pytest
 from fivesentences.config.types import Judge
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.judges import BINS, bin_pairs
-from fivesentences.paper.figures.phi import OTHERS
-from fivesentences.paper.rendering import make
-from fivesentences.paper.text.names import as_written, wrapped
+from fivesentences.reproduction.paper.figures.judges import BINS, bin_pairs
+from fivesentences.reproduction.paper.figures.phi import OTHERS
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.paper.text.names import as_written, wrapped
 from fivesentences.storage import write_json
 
 EXPERT, CROWD = "flickr8k_expert", "flickr8k_crowdflower"

@@ -12,11 +12,11 @@ from scipy import stats
 from drawn_texts import drawn, misplaced
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import collect
-from fivesentences.paper.figures.front import undominated
-from fivesentences.paper.rendering import make
+from fivesentences.reproduction.evaluation.tidy import collect
+from fivesentences.reproduction.paper.figures.front import undominated
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.study.study import Study
 from fivesentences.storage import write_json
-from fivesentences.study.study import Study
 
 CROSSING, FRONT, FIGURE3 = "evidence_fractions/crossing", "evidence_daa/front", "five_sentences/figure3"
 HUBNESS, AGREEMENT, RETRIEVALS = "knn_margin/hubness", "metric_agreement/agreement", "five_sentences/figure1"

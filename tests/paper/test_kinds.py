@@ -21,10 +21,10 @@ from matplotlib.text import Text
 
 from colours import told_apart
 from drawn_texts import drawn, misplaced
-from fivesentences.paper import rendering
-from fivesentences.paper.figures.style import ON_PHONES, STYLE, WIDTH
-from fivesentences.paper.tables.writing import read_texts
-from fivesentences.study.exhibits import AnyFigure, AnyTable
+from fivesentences.reproduction.paper import rendering
+from fivesentences.reproduction.paper.figures.style import ON_PHONES, STYLE, WIDTH
+from fivesentences.reproduction.paper.tables.writing import read_texts
+from fivesentences.reproduction.study.exhibits import AnyFigure, AnyTable
 
 # One of each kind.
 TABLES = {
@@ -193,5 +193,5 @@ def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, 
 
 def test_a_study_is_read_without_what_draws_writes_and_trains():
     slow = ("matplotlib", "jinja2", "scipy", "pandas", "torch", "snakemake")
-    code = f"import sys, fivesentences.study.study; print([name for name in {slow} if name in sys.modules])"
+    code = f"import sys, fivesentences.reproduction.study.study; print([one for one in {slow} if one in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from fivesentences.paper.text.labels import loss_in_words, phi_label
+from fivesentences.reproduction.paper.text.labels import loss_in_words, phi_label
+from fivesentences.reproduction.study.study import read_study
 from fivesentences.semantics.registry import IN_WORDS
-from fivesentences.study.study import read_study
 
 STUDIES = [read_study(path) for path in sorted(Path(__file__).parents[2].joinpath("config/studies").glob("*.yaml"))]
 # What a page may call otherwise, by the study and its name.

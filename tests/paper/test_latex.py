@@ -20,9 +20,9 @@ from fivesentences.config.metrics import choices_of
 from fivesentences.evaluation.comparable import comparable_named
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
 from fivesentences.metrics.values import KEYS
-from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
-from fivesentences.study.exhibits import TableSpec
+from fivesentences.reproduction.paper.tables.table import Table
+from fivesentences.reproduction.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
+from fivesentences.reproduction.study.exhibits import TableSpec
 
 HOSTILE = (
     r"[50% & a_b #1 {x} ~ ^ \input{missing} \end{document} $y$ `z' <i> | *2 a--b",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fivesentences.documents import read_yaml
-from fivesentences.paper.manifest import differences_from, read_manifest, write_manifest
-from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.reproduction.paper.manifest import differences_from, read_manifest, write_manifest
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 
 
 def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_and_are_compared(

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from fivesentences.errors import visible
 from fivesentences.metrics.markdown import escape_markdown, piped
-from fivesentences.paper.tables.writing import markdown
+from fivesentences.reproduction.paper.tables.writing import markdown
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = [

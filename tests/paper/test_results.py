@@ -6,11 +6,11 @@ import pytest
 
 from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.errors import InputError
-from fivesentences.evaluation.tidy import collect
 from fivesentences.metrics import recall_at_k
 from fivesentences.metrics.values import key_of
-from fivesentences.paper.numbers.results import Measure, Results, chance_of, rsum_by_chance
-from fivesentences.study.exhibits import ColumnSpec
+from fivesentences.reproduction.evaluation.tidy import collect
+from fivesentences.reproduction.paper.numbers.results import Measure, Results, chance_of, rsum_by_chance
+from fivesentences.reproduction.study.exhibits import ColumnSpec
 
 
 @pytest.fixture

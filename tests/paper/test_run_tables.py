@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.numbers.results import Measure
-from fivesentences.paper.tables.table import Table
-from fivesentences.study.expand import expand_rows
+from fivesentences.reproduction.paper.numbers.results import Measure
+from fivesentences.reproduction.paper.tables.table import Table
+from fivesentences.reproduction.study.expand import expand_rows
 
 PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
 # The data of the papers: a difference may be taken there, with the right features.

@@ -9,9 +9,9 @@ import pytest
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_yaml
-from fivesentences.paper.context import Context
-from fivesentences.paper.rendering import make
-from fivesentences.plan.plan import plan_of, scale_of
+from fivesentences.reproduction.paper.context import Context
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 

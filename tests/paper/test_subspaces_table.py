@@ -9,11 +9,11 @@ import pytest
 
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.evaluation.published import read_published
-from fivesentences.paper import rendering
-from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.study.study import Study
+from fivesentences.reproduction.categories.evaluation import read_subspace_table
+from fivesentences.reproduction.categories.paper.numbers import SubspaceResults
+from fivesentences.reproduction.paper import rendering
+from fivesentences.reproduction.study.study import Study
 
 SIDES = [{"metric": "mAP", "direction": side} for side in ("i2t", "t2i", "mean")]
 ROWS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.documents import read_json
-from fivesentences.paper.site.shell import VENDORED, vendored
+from fivesentences.reproduction.paper.site.shell import VENDORED, vendored
 
 LIBRARIES = read_json(Path(str(VENDORED / "vendored.json")), "fetch it from npm again")
 AXE = Path(__file__).parent / "site" / "axe"  # of the tests alone

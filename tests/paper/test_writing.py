@@ -6,9 +6,9 @@ import re
 import pandas as pd
 import pytest
 
-from fivesentences.paper.rendering import make
-from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import csv, latex, markdown, table_page
+from fivesentences.reproduction.paper.rendering import make
+from fivesentences.reproduction.paper.tables.table import Table
+from fivesentences.reproduction.paper.tables.writing import csv, latex, markdown, table_page
 
 
 @pytest.fixture(scope="module")

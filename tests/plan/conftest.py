@@ -17,7 +17,7 @@ from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
-from fivesentences.plan.plan import Plan
+from fivesentences.reproduction.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 # What only a person may fetch: files of the catalogue that no program fetches or makes. (An excerpt is of a mirror.)

@@ -13,10 +13,10 @@ import pytest
 from fivesentences.config import consents
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 # What a person must fetch, in the catalogue of these tests: all but the captions of Flickr30K.

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.published import read_published
-from fivesentences.plan.plan import Plan
-from fivesentences.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
-from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
-from fivesentences.study.study import PaperClaims, read_claims
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
+from fivesentences.reproduction.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
+from fivesentences.reproduction.study.study import PaperClaims, read_claims
 from golden.golden import plan_named
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, read
 from fivesentences.errors import InputError
-from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
-from fivesentences.study.exhibits import ContrastSpec
-from fivesentences.study.expand import contrasts_of, expand_rows
-from fivesentences.study.study import Study
+from fivesentences.reproduction.plan.places import Places
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.study.exhibits import ContrastSpec
+from fivesentences.reproduction.study.expand import contrasts_of, expand_rows
+from fivesentences.reproduction.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 

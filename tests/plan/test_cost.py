@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
-from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
-from fivesentences.plan.cost import seconds_per_step, steps_of, training_of
-from fivesentences.plan.plan import Plan, plan_of, scale_of
-from fivesentences.study.runs import RunSpec
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.cost import seconds_per_step, steps_of, training_of
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
+from fivesentences.training.spec import RunSpec
 from plan.conftest import leave_job
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -12,7 +12,7 @@ import yaml
 
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 from plan.conftest import FETCHED, count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"

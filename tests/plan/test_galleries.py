@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
-from fivesentences.plan.plan import Plan
-from fivesentences.plan.report import GALLERY
-from fivesentences.study.exhibits import GallerySpec
-from fivesentences.study.study import Study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.plan.report import GALLERY
+from fivesentences.reproduction.study.exhibits import GallerySpec
+from fivesentences.reproduction.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 ROWS = [{"role": "flickr30k", "loss": ["hardest", "all", "knn3"]}, {"role": "coco", "loss": ["hardest", "all"]}]

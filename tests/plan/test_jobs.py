@@ -6,8 +6,8 @@ import pytest
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.jobs import shared_out
-from fivesentences.study.runs import EnsembleRun, RunSpec
+from fivesentences.reproduction.plan.jobs import shared_out
+from fivesentences.training.spec import EnsembleRun, RunSpec
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:
@@ -33,5 +33,5 @@ def test_members_of_an_ensemble_were_trained_on_the_same_and_are_different_runs(
     first, second = runs({"scenes": 2}).values()
     with pytest.raises(ValueError, match="differ in fraction"):
         EnsembleRun(ensemble="pair", members=[first, second.model_copy(update={"fraction": 0.5})])
-    with pytest.raises(ValueError, match="occurs twice in an ensemble"):
+    with pytest.raises(ValueError, match="members has two named"):
         EnsembleRun(ensemble="pair", members=[first, first])

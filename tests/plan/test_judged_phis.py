@@ -9,7 +9,7 @@ import pytest
 
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import Plan, plan_of, scale_of
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 

@@ -11,8 +11,8 @@ import yaml
 
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import Plan, plan_of, scale_of
-from fivesentences.study.runs import GivenRun, read_scored
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
+from fivesentences.training.spec import GivenRun, read_scored
 from plan.conftest import count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -16,12 +16,12 @@ from fivesentences.config.consents import write_consent
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.features.networks import PACKAGED
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
-from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.places import Places
+from fivesentences.reproduction.plan.plan import Plan, plan_of
 from golden.golden import SCALES, plan_named
 from plan.conftest import FETCHED, count, dry_run
 

@@ -7,12 +7,12 @@ import functools
 import pytest
 
 from fivesentences.config.datasets import Catalogue
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import Plan
-from fivesentences.study.expand import Row, expand_rows, made_of
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import Study as Study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.study.expand import Row, expand_rows, made_of
+from fivesentences.reproduction.study.study import Study as Study
+from fivesentences.training.spec import RunSpec
 from golden.golden import plan_named
 
 

@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import check, read
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
-from fivesentences.study.exhibits import Source, SubspaceContrastSpec, SubspaceRowSpec, TableSpec
-from fivesentences.study.expand import subspace_contrasts, subspace_rows
-from fivesentences.study.study import Study
-from fivesentences.study.subspace_runs import PlacedRun
+from fivesentences.reproduction.categories.runs import PlacedRun
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.places import Places
+from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.study.exhibits import Source, SubspaceContrastSpec, SubspaceRowSpec, TableSpec
+from fivesentences.reproduction.study.expand import subspace_contrasts, subspace_rows
+from fivesentences.reproduction.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS: dict[str, Any] = {

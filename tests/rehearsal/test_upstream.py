@@ -14,19 +14,20 @@ from safetensors.torch import load_file
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import project_folder
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import load_cxc
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.labels import read_instances
-from fivesentences.corpus.nus_wide import load_nus_wide
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
-from fivesentences.corpus.wikipedia import load_wikipedia, load_wikipedia_articles
+from fivesentences.corpus.wikipedia import load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.plan.plan import plan_of
+from fivesentences.reproduction.categories.corpus.nus_wide import load_nus_wide
+from fivesentences.reproduction.categories.corpus.wikipedia import load_wikipedia
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.plan import plan_of
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
 from fivesentences.training.vocabulary import Vocabulary

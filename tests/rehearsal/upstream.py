@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from scipy.io import savemat
 
-from fivesentences.scenes import DescribedScene, compose, truth_of
-from fivesentences.scenes.drawing import draw_scene
-from fivesentences.scenes.world import KINDS
+from fivesentences.reproduction.scenes import DescribedScene, compose, truth_of
+from fivesentences.reproduction.scenes.drawing import draw_scene
+from fivesentences.reproduction.scenes.world import KINDS
 from fivesentences.storage import sha256_of, write_lines
 
 # --- images -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus
-from fivesentences.scenes import DescribedScene, compose, generate, truth_of
+from fivesentences.reproduction.scenes import DescribedScene, compose, generate, truth_of
 
 IMAGES = 400
 

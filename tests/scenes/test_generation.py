@@ -18,7 +18,7 @@ from PIL import Image
 from fivesentences.corpus import Photographs
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
-from fivesentences.scenes import compose, generate
+from fivesentences.reproduction.scenes import compose, generate
 
 FILES = ("facts.jsonl.gz", "labels.parquet", "photographs.zip", "truth.npy", "tuples.jsonl.gz")
 IRREGULAR = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.scenes import generate
+from fivesentences.reproduction.scenes import generate
 from fivesentences.semantics.tuples import GENERATOR, read_tuples, tuples_parsed_before
 from fivesentences.storage import sha256_of
 

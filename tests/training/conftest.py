@@ -15,10 +15,10 @@ from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.storage import RECORD
-from fivesentences.study.runs import RunSpec
 from fivesentences.training import train_run
 from fivesentences.training.loop import Training
 from fivesentences.training.run import OUTPUTS
+from fivesentences.training.spec import RunSpec
 from kill import Starter, killed_after
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]

@@ -10,11 +10,11 @@ import torch
 
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
-from fivesentences.evaluation.bank_files import read_banks
-from fivesentences.evaluation.banks import BankedRun, drawn_bank, score_banks
-from fivesentences.evaluation.run import RunEvaluator
-from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable
+from fivesentences.reproduction.evaluation.bank_files import read_banks
+from fivesentences.reproduction.evaluation.banks import BankedRun, drawn_bank, score_banks
+from fivesentences.reproduction.evaluation.run import RunEvaluator
+from fivesentences.reproduction.evaluation.scoring import score_split
 from fivesentences.retrieval import qb_norm
 from fivesentences.retrieval.query_banks import Bank
 from fivesentences.training import train_run

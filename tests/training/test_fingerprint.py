@@ -21,14 +21,25 @@ PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
 CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 LAST_LOSS = "    sparing: SparingTriplet | None = None"
 DERIVED = "from fivesentences.losses.info_nce import InfoNCE\n\n\nclass Derived(InfoNCE):\n    extra: int = 0\n"
-SHARED = ("corpus", "encoders", "evaluation", "features", "metrics", "models", "retrieval", "semantics", "training")
+SHARED = (
+    "corpus",
+    "encoders",
+    "evaluation",
+    "features",
+    "metrics",
+    "models",
+    "reproduction",
+    "retrieval",
+    "semantics",
+    "training",
+)
 CLIP = "    gradient_clip: float = Field(default="
 # Of a run of each model: the settings as a rule compares them with what was recorded, and the code that is hashed.
 ASK = """
 import json, sys
 from fivesentences.models import MODELS
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.code import code_of_run
+from fivesentences.training.spec import RunSpec
+from fivesentences.training.code import code_of_run
 
 recorded, found = json.loads(sys.argv[1]), {}
 for name in MODELS:
@@ -43,9 +54,9 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from fivesentences.documents import read_yaml
-from fivesentences.plan.plan import plan_of, scale_of
-from fivesentences.study.code import code_of_run
-from fivesentences.training.subspaces.code import code_of_method
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
+from fivesentences.training.code import code_of_run
+from fivesentences.reproduction.categories.training.code import code_of_method
 from fivesentences.training.fingerprint import fingerprint
 
 found, place = {}, SimpleNamespace(type="cpu")

@@ -8,9 +8,9 @@ import torch
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.scoring import score_split
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.losses.semantic_adaptive_margin import BY_PHI
+from fivesentences.reproduction.evaluation.scoring import score_split
 from fivesentences.training import hinges as module
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of

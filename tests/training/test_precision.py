@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.evaluation.scoring import score_split
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS
+from fivesentences.reproduction.evaluation.scoring import score_split
 from fivesentences.training import train_run
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training, reproducible

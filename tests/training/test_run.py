@@ -19,10 +19,10 @@ from edge_cases import limits
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
+from fivesentences.reproduction.evaluation.scoring import score_split
 from fivesentences.semantics import write_phi
 from fivesentences.storage import RECORD
 from fivesentences.training import Run, load_trained, read_run, train_run, train_runs

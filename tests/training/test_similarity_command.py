@@ -13,9 +13,9 @@ import torch
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.scoring import score_split
 from fivesentences.features import FeatureTable
 from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
+from fivesentences.reproduction.evaluation.scoring import score_split
 from fivesentences.training import train_run
 
 

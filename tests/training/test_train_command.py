@@ -9,7 +9,7 @@ import yaml
 
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
-from fivesentences.plan.places import Places
+from fivesentences.reproduction.plan.places import Places
 from fivesentences.semantics import Tuples, write_phi
 from fivesentences.training import train_run
 from fivesentences.training.run import OUTPUTS

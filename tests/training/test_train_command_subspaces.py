@@ -11,12 +11,12 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from fivesentences.config.documents import AnyDocuments
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
-from fivesentences.corpus.divisions import divide, write_division
-from fivesentences.corpus.loading_documents import load_documents
-from fivesentences.plan.places import Places
+from fivesentences.reproduction.categories.config import AnyDocuments
+from fivesentences.reproduction.categories.corpus.divisions import divide, write_division
+from fivesentences.reproduction.categories.corpus.loading import load_documents
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.plan.places import Places
 
 pytestmark = pytest.mark.slow
 

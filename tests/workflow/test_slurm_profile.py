@@ -17,9 +17,9 @@ from snakemake.profiles import ProfileConfigFileParser
 from snakemake_executor_plugin_slurm.partitions import PartitionLimits, get_best_partition, read_partition_file
 from snakemake_executor_plugin_slurm.utils import set_gres_string
 
-from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
+from fivesentences.reproduction.config.cluster import Partition
+from fivesentences.reproduction.plan.cluster import GPU_RULES, RESUMED_RULES, SUBMITTED_RULES, VARIABLE, slurm_settings
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"

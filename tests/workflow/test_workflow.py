@@ -19,7 +19,7 @@ from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
-from fivesentences.evaluation.tidy import VALUE_COLUMNS
+from fivesentences.reproduction.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.semantics import prepare, read_phi
 from workflow.conftest import MICRO, PROJECT, jobs, said, snakemake
 

@@ -11,10 +11,10 @@ from fivesentences.config.files import base_of, check_in_shell, nearby
 from fivesentences.config.metrics import METRICS
 from fivesentences.documents import parse_yaml, read_yaml
 from fivesentences.errors import InputError
-from fivesentences.plan.plan import one_of, plan_of, scale_of
+from fivesentences.reproduction.categories.training.code import code_of_method
+from fivesentences.reproduction.plan.plan import one_of, plan_of, scale_of
 from fivesentences.storage import RECORD, remove_leftovers
-from fivesentences.study.code import code_of_run
-from fivesentences.training.subspaces.code import code_of_method
+from fivesentences.training.code import code_of_run
 from fivesentences.versions import VERSIONS, code_of_drawing
 
 # Files of the command line win; else those of `configfile:`, the demo's or that of a workflow that uses this one as a module.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, load_judgements
-from fivesentences.evaluation.agreement import agreement, write_agreement
+from fivesentences.reproduction.evaluation.agreement import agreement, write_agreement
 from fivesentences.semantics import read_tuples
 from fivesentences.semantics.sentence_encoders import read_vectors
 

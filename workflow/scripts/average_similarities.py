@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.run import write_mean_similarity
+from fivesentences.reproduction.evaluation.run import write_mean_similarity
 
 with log_to(snakemake.log[0]):
     write_mean_similarity([Path(path) for path in snakemake.params.similarities], Path(snakemake.output.similarity))

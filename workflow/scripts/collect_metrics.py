@@ -1,7 +1,7 @@
 """One tidy table of every run's numbers."""
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.tidy import collect, write_tidy
+from fivesentences.reproduction.evaluation.tidy import collect, write_tidy
 
 with log_to(snakemake.log[0]):
     write_tidy(collect(snakemake.input.metrics, snakemake.wildcards.scale), snakemake.output.table)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.seed_contrasts import write_subspace_contrasts
+from fivesentences.reproduction.evaluation.seed_contrasts import write_subspace_contrasts
 
 with log_to(snakemake.log[0]):
     write_subspace_contrasts(

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from fivesentences.config.documents import DivisionSpec
 from fivesentences.console import log_to
-from fivesentences.corpus.divisions import divide, write_division
-from fivesentences.corpus.documents import read_documents
+from fivesentences.reproduction.categories.config import DivisionSpec
+from fivesentences.reproduction.categories.corpus.divisions import divide, write_division
+from fivesentences.reproduction.categories.corpus.documents import read_documents
 
 with log_to(snakemake.log[0]):
     documents = read_documents(Path(snakemake.input.documents))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.scenes import generate
+from fivesentences.reproduction.scenes import generate
 
 with log_to(snakemake.log[0]):
     corpus = generate(Path(snakemake.output.photographs).parent, **snakemake.params.scenes)

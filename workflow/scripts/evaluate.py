@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.run import Evaluated, evaluate_runs
-from fivesentences.study.runs import read_scored
+from fivesentences.reproduction.evaluation.run import Evaluated, evaluate_runs
+from fivesentences.training.spec import read_scored
 
 with log_to(snakemake.log[0]):
     runs = [

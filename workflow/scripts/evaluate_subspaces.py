@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.categories import evaluate_subspace_runs
-from fivesentences.study.subspace_runs import PlacedRun
+from fivesentences.reproduction.categories.evaluation import evaluate_subspace_runs
+from fivesentences.reproduction.categories.runs import PlacedRun
 
 with log_to(snakemake.log[0]):
     evaluate_subspace_runs(

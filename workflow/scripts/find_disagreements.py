@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
-from fivesentences.evaluation.disagreements import write_disagreements
+from fivesentences.reproduction.evaluation.disagreements import write_disagreements
 
 with log_to(snakemake.log[0]):
     write_disagreements(

@@ -5,7 +5,7 @@ from pathlib import Path
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, load_judgements
 from fivesentences.corpus.labels import read_labels
-from fivesentences.evaluation.positives_by_rank import write_found_positives
+from fivesentences.reproduction.evaluation.positives_by_rank import write_found_positives
 
 with log_to(snakemake.log[0]):
     corpus = Corpus.read(snakemake.input.corpus)

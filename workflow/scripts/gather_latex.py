@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.tables.writing import write_document
-from fivesentences.study.study import read_study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.tables.writing import write_document
+from fivesentences.reproduction.study.study import read_study
 
 with log_to(snakemake.log[0]):
     studies = {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies}

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.claims.judging import judge_claims, read_numbers
-from fivesentences.paper.claims.writing import write_claims
-from fivesentences.paper.site.shell import Site
-from fivesentences.plan.plan import plan_of
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.claims.judging import judge_claims, read_numbers
+from fivesentences.reproduction.paper.claims.writing import write_claims
+from fivesentences.reproduction.paper.site.shell import Site
+from fivesentences.reproduction.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from fivesentences.config.documents import AnyDocuments
 from fivesentences.console import log_to
-from fivesentences.corpus.loading_documents import load_documents
+from fivesentences.reproduction.categories.config import AnyDocuments
+from fivesentences.reproduction.categories.corpus.loading import load_documents
 
 with log_to(snakemake.log[0]):
     spec = TypeAdapter(AnyDocuments).validate_python(snakemake.params.spec)

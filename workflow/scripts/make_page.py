@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
-from fivesentences.paper.claims.writing import read_claims
-from fivesentences.paper.site.overview import about_corpora, write_about, write_overview
-from fivesentences.paper.site.pictures import read_examples, read_features_sheet
-from fivesentences.paper.site.shell import Site
-from fivesentences.study.study import read_study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.claims.writing import read_claims
+from fivesentences.reproduction.paper.site.overview import about_corpora, write_about, write_overview
+from fivesentences.reproduction.paper.site.pictures import read_examples, read_features_sheet
+from fivesentences.reproduction.paper.site.shell import Site
+from fivesentences.reproduction.study.study import read_study
 
 with log_to(snakemake.log[0]):
     about = about_corpora([Corpus.read(path) for path in snakemake.input.corpora])

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.claims.writing import read_claims
-from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.study import write_study_page
-from fivesentences.study.study import read_study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.claims.writing import read_claims
+from fivesentences.reproduction.paper.site.shell import Site
+from fivesentences.reproduction.paper.site.study import write_study_page
+from fivesentences.reproduction.study.study import read_study
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")

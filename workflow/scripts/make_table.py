@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.context import Context
-from fivesentences.paper.rendering import write_exhibit
-from fivesentences.study.study import read_study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.context import Context
+from fivesentences.reproduction.paper.rendering import write_exhibit
+from fivesentences.reproduction.study.study import read_study
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.table.split("/")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from fivesentences.config.reading import check
 from fivesentences.console import log_to
-from fivesentences.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
 from fivesentences.losses import LossSpec
+from fivesentences.reproduction.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
 
 
 def paths(files):

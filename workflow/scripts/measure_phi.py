@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
-from fivesentences.evaluation.phi_statistics import write_statistics
+from fivesentences.reproduction.evaluation.phi_statistics import write_statistics
 from fivesentences.semantics import read_tuples
 from fivesentences.semantics.sentence_encoders import read_vectors
 

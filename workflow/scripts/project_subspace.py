@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.categories import write_projection
-from fivesentences.study.subspace_runs import PlacedRun
+from fivesentences.reproduction.categories.evaluation import write_projection
+from fivesentences.reproduction.categories.runs import PlacedRun
 
 with log_to(snakemake.log[0]):
     write_projection(

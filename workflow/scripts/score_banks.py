@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.banks import BankedRun, score_banks
+from fivesentences.reproduction.evaluation.banks import BankedRun, score_banks
 
 with log_to(snakemake.log[0]):
     score_banks(

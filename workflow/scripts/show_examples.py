@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.paper.site.sheets import write_examples
+from fivesentences.reproduction.paper.site.sheets import write_examples
 
 with log_to(snakemake.log[0]):
     corpus = Corpus.read(snakemake.input.corpus).split("test")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.paper.site.sheets import write_features_sheet
+from fivesentences.reproduction.paper.site.sheets import write_features_sheet
 
 with log_to(snakemake.log[0]):
     write_features_sheet(

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
-from fivesentences.paper.site.gallery import write_gallery
-from fivesentences.paper.site.shell import Site
-from fivesentences.study.study import read_study
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.site.gallery import write_gallery
+from fivesentences.reproduction.paper.site.shell import Site
+from fivesentences.reproduction.study.study import read_study
 
 with log_to(snakemake.log[0]):
     write_gallery(

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.paper.site.runs import write_runs_page
-from fivesentences.paper.site.shell import Site
+from fivesentences.reproduction.paper.site.runs import write_runs_page
+from fivesentences.reproduction.paper.site.shell import Site
 
 with log_to(snakemake.log[0]):
     tidy, subspaces = ([Path(path) for path in snakemake.input.get(name, [])] for name in ("tidy", "subspaces"))

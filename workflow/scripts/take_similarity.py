@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.given import take_similarity
+from fivesentences.reproduction.evaluation.given import take_similarity
 
 with log_to(snakemake.log[0]):
     take_similarity(

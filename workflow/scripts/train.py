@@ -6,8 +6,8 @@ from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.machine import cuda
 from fivesentences.storage import RECORD
-from fivesentences.study.runs import RunSpec
 from fivesentences.training import Run, train_runs
+from fivesentences.training.spec import RunSpec
 
 with log_to(snakemake.log[0]):
     runs = [

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.study.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.run import train_subspaces
+from fivesentences.reproduction.categories.runs import PlacedRun
+from fivesentences.reproduction.categories.training.run import train_subspaces
 
 with log_to(snakemake.log[0]):
     train_subspaces(

@@ -5,10 +5,10 @@ from pathlib import Path
 from snakemake.io import glob_wildcards, strip_wildcard_constraints
 
 from fivesentences.config.reading import check
-from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.manifest import write_manifest
-from fivesentences.plan.plan import plan_of
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.manifest import write_manifest
+from fivesentences.reproduction.plan.plan import plan_of
 
 
 def left_by_jobs(pattern, scale):

@@ -1,6 +1,6 @@
-"""Typed configuration: scales and the catalogue of downloads, checked before any job starts.
+"""Typed configuration, checked before anything is read or made.
 
-A *scale* (``config/demo.yaml``) says which dataset plays which role, with which features, how long to train and how
-many seeds. The *catalogue* (``config/datasets.yaml``) lists every file to download. What a paper's tables and figures
-are made of, a *study*, and a *run*, one trained model, are in ``fivesentences.plan``.
+The *catalogue* (``config/datasets.yaml``) lists every file to download, ``metrics`` every metric. What a *scale* says
+(``config/demo.yaml``) is in ``fivesentences.reproduction.config``, a *run*, one trained model, in
+``fivesentences.training.spec``.
 """

@@ -1,7 +1,6 @@
 """Every number of a similarity, under the protocols of benchmarks, and paired tests of two models.
 
-What evaluates the runs of the workflow is in the modules: ``run``, ``tidy``, ``categories``, ``seed_contrasts``,
-``agreement``, ``disagreements``.
+What evaluates the runs of the workflow is in ``fivesentences.reproduction.evaluation``.
 """
 
 from typing import TYPE_CHECKING

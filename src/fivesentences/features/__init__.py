@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
+    from fivesentences.features.describing_precomp import describe_precomp
     from fivesentences.features.extract import extract_features
-    from fivesentences.features.precomp import describe_precomp
     from fivesentences.features.preparation import Preparation
     from fivesentences.features.table import FeatureTable, StoredRows
 

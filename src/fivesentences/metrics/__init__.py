@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.lazy import lazily
 from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
-from fivesentences.metrics.correlation import STATISTICS, Correlation, correlation, correlations
 from fivesentences.metrics.ncs import ncs, nsum
 from fivesentences.metrics.semantic_recall import semantic_recall
 
 if TYPE_CHECKING:
     from fivesentences.metrics.category import category_map, r_precision
+    from fivesentences.metrics.coefficients import STATISTICS, Correlation, correlation, correlations
     from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
     from fivesentences.metrics.evaluator import Evaluator
     from fivesentences.metrics.ndcg import ndcg

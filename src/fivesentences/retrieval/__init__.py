@@ -12,11 +12,11 @@ from fivesentences.retrieval.assignment import Assignment, assignment, best_assi
 from fivesentences.retrieval.csls import csls
 from fivesentences.retrieval.hubness import Hubness, hubness
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
-from fivesentences.retrieval.query_banks import Bank, dual_bank, qb_norm
 
 if TYPE_CHECKING:
     from fivesentences.retrieval.cosine import cosine_similarity, unique_images
     from fivesentences.retrieval.gallery import Gallery
+    from fivesentences.retrieval.query_banks import Bank, dual_bank, qb_norm
     from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
 
 __all__ = [

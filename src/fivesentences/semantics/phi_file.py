@@ -19,12 +19,12 @@ from fivesentences.errors import Cure, InputError
 from fivesentences.seals import check_seal, seal_of
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import Scorer, fill
-from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import check_gains, checked_pairing
 from fivesentences.storage import alone, check_npy, replacing, together, write_json
 
 if TYPE_CHECKING:
     from fivesentences.semantics.sentence_encoders import CaptionVectors
+    from fivesentences.semantics.tuples import Tuples
 
 
 def captions_sha256(captions: Sequence[str]) -> str:

@@ -21,9 +21,9 @@ from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.matching import load_weights
 from fivesentences.seals import check_record, check_zip
 from fivesentences.storage import replacing
-from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
 from fivesentences.training.fingerprint import CURE, differences
+from fivesentences.training.spec import RunFile, RunSpec
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2

@@ -20,8 +20,8 @@ from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.features.precomp import PrecompRows
 from fivesentences.models import ModelSpec
 from fivesentences.models.concepts import ConceptGraph, concept_labels
-from fivesentences.study.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions
+from fivesentences.training.spec import RunSpec
 from fivesentences.training.vocabulary import SPECIAL, Vocabulary
 
 Stage = Literal["training", "test"]

@@ -14,7 +14,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.seals import content_of, write_record
 from fivesentences.storage import RECORD, sha256_of
-from fivesentences.study.runs import RunSpec
+from fivesentences.training.spec import RunSpec
 from fivesentences.versions import VERSIONS
 
 if TYPE_CHECKING:

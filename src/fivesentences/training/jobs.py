@@ -11,15 +11,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError, InputErrors, Stopped
 from fivesentences.storage import RECORD, alone, remove, remove_unlocked, together, write_json
-from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import finish, finished_outputs
-
-if TYPE_CHECKING:
-    from fivesentences.study.subspace_runs import SubspaceRun
+from fivesentences.training.spec import Named
 
 # SLURM sends SIGTERM before a time limit, when a job is cancelled or preempted; some sites choose SIGUSR1 instead.
 SIGNALS = tuple(one for one in signal.Signals if one.name in ("SIGTERM", "SIGUSR1"))  # Windows has no SIGUSR1
@@ -85,7 +81,7 @@ class Task:
             writes the outputs.
     """
 
-    spec: RunSpec | SubspaceRun
+    spec: Named
     folder: Path
     outputs: Sequence[str]
     made_from: Callable[[], dict[str, str]]

@@ -25,7 +25,6 @@ from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW
 from fivesentences.models.recurrence import GRU
-from fivesentences.study.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, training_order
@@ -34,6 +33,7 @@ from fivesentences.training.data import Batch, Loader, RunData
 from fivesentences.training.jobs import Stop
 from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import DevScores, autocast, similarity_of
+from fivesentences.training.spec import RunSpec
 
 COUNTED = ("epoch", "step", "loss_sum", "best", "best_score", "history")  # of a run's state, beside weights
 SHARE_OF_SAVING = 0.02  # of the time of training, at most, within an epoch

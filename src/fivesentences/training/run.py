@@ -20,15 +20,15 @@ from fivesentences.errors import InputError, install
 from fivesentences.features.precomp import read_precomp
 from fivesentences.machine import device_named
 from fivesentences.storage import remove_leftovers, replacing
-from fivesentences.study.code import code_of_run
-from fivesentences.study.runs import FORMAT, RunFile, RunSpec
 from fivesentences.training.checkpoint import VOCABULARY, WEIGHTS, ResumeFolder, write_weights
+from fivesentences.training.code import code_of_run
 from fivesentences.training.data import RunData
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.jobs import RESUME, Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 from fivesentences.training.side_by_side import side_by_side
+from fivesentences.training.spec import FORMAT, RunFile, RunSpec
 
 SETTINGS, HISTORY, SIMILARITY = "run.yaml", "history.csv", "similarity_test.npy"
 OUTPUTS = (WEIGHTS, VOCABULARY, SETTINGS, HISTORY, SIMILARITY)

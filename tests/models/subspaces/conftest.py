@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.reproduction.categories.inputs import Inputs
 
 
 def planted(seed: int, documents: int, noise: float = 1.0, categories: int = 4, image_dim: int = 12) -> Inputs:

@@ -11,10 +11,10 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.cross_decomposition import PLSCanonical
 
 from fivesentences.errors import InputError
-from fivesentences.features.document_inputs import Inputs, Projector
 from fivesentences.metrics.category import category_map
-from fivesentences.models.subspaces.closed_forms import fit_closed_form
-from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.reproduction.categories.inputs import Inputs, Projector
+from fivesentences.reproduction.categories.models.closed_forms import fit_closed_form
+from fivesentences.reproduction.categories.models.specs import AnyMethod
 
 METHOD = TypeAdapter(AnyMethod)
 CORRELATIONS: list[dict[str, Any]] = [{"method": "cca"}, {"method": "kcca"}, {"method": "pls"}, {"method": "cfa"}]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.closed_forms import fit_closed_form
-from fivesentences.models.subspaces.specs import CCA, SemanticMatching
+from fivesentences.reproduction.categories.inputs import Inputs
+from fivesentences.reproduction.categories.models.closed_forms import fit_closed_form
+from fivesentences.reproduction.categories.models.specs import CCA, SemanticMatching
 
 
 def posteriors(train: Inputs, inputs: Inputs, seed: int = 0, **settings: Any) -> tuple[np.ndarray, np.ndarray]:

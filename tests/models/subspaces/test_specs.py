@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.models.subspaces.specs import AnyMethod, MethodSpec, SemanticMatching, TripletNetwork
+from fivesentences.reproduction.categories.models.specs import AnyMethod, MethodSpec, SemanticMatching, TripletNetwork
 
 SPECS: tuple[type[MethodSpec], ...] = get_args(get_args(AnyMethod)[0])
 METHOD = TypeAdapter(AnyMethod)
@@ -88,7 +88,7 @@ def test_settings_without_an_effect_are_refused() -> None:
 @pytest.mark.slow
 def test_settings_need_no_libraries() -> None:
     code = (
-        "import sys, fivesentences.models.subspaces.specs, fivesentences.models.subspaces.closed_forms;"
+        "import sys; from fivesentences.reproduction.categories.models import closed_forms, specs;"
         "print(*[name for name in ('torch', 'sklearn', 'cca_zoo') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,10 +10,10 @@ import pytest
 from pydantic import TypeAdapter
 from scipy.io import loadmat
 
-from fivesentences.features.document_inputs import Inputs
 from fivesentences.metrics.category import category_map
-from fivesentences.models.subspaces.closed_forms import fit_closed_form
-from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.reproduction.categories.inputs import Inputs
+from fivesentences.reproduction.categories.models.closed_forms import fit_closed_form
+from fivesentences.reproduction.categories.models.specs import AnyMethod
 
 pytestmark = pytest.mark.data
 

@@ -15,16 +15,16 @@ import pandas as pd
 import pytest
 
 from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import PER_QUERY
-from fivesentences.paper.claims.judging import Numbers, judge_claims
-from fivesentences.paper.claims.verdicts import DECIDED
-from fivesentences.paper.claims.writing import read_claims, write_claims
-from fivesentences.paper.site.shell import Site
-from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.study.runs import RunSpec
-from fivesentences.study.study import PaperClaims
+from fivesentences.reproduction.categories.evaluation import PER_QUERY
+from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.paper.claims.judging import Numbers, judge_claims
+from fivesentences.reproduction.paper.claims.verdicts import DECIDED
+from fivesentences.reproduction.paper.claims.writing import read_claims, write_claims
+from fivesentences.reproduction.paper.site.shell import Site
+from fivesentences.reproduction.plan.plan import Plan, plan_of
+from fivesentences.reproduction.study.study import PaperClaims
+from fivesentences.training.spec import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 
 SAM_RECALL = "five_sentences/sam_recall_10"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fivesentences.paper.claims.ledger import NOBODY, write_ledger
-from fivesentences.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
-from fivesentences.paper.claims.writing import read_claims
-from fivesentences.study.study import read_claims as claims_of_papers
+from fivesentences.reproduction.paper.claims.ledger import NOBODY, write_ledger
+from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
+from fivesentences.reproduction.paper.claims.writing import read_claims
+from fivesentences.reproduction.study.study import read_claims as claims_of_papers
 
 ROOT = Path(__file__).parents[3]
 LISTED = ["git", "ls-files", "results/paper/*/claims/claims.json"]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from fivesentences.metrics.crossed import crossed_differences
-from fivesentences.paper.claims.verdicts import (
+from fivesentences.reproduction.paper.claims.verdicts import (
     Effect,
     chance_of,
     correlation_difference,

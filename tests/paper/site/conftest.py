@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus
-from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
-from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.paper.figures import drawing as figures
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.site.shell import Site
+from fivesentences.reproduction.evaluation.disagreements import FORMAT, find_disagreements
+from fivesentences.reproduction.evaluation.tidy import write_tidy
+from fivesentences.reproduction.paper.figures import drawing as figures
+from fivesentences.reproduction.paper.figures.drawing import Drawing
+from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.storage import write_json
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from fivesentences.paper.figures.style import STYLE
-from fivesentences.paper.figures.svg import slim
+from fivesentences.reproduction.paper.figures.style import STYLE
+from fivesentences.reproduction.paper.figures.svg import slim
 
 
 @pytest.mark.browser

@@ -13,10 +13,10 @@ from PIL import Image
 from fivesentences.corpus import COLUMNS, Corpus, Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.site.gallery import write_gallery, write_thumbnails
-from fivesentences.paper.site.shell import Site, SitePage
+from fivesentences.reproduction.paper.site.gallery import write_gallery, write_thumbnails
+from fivesentences.reproduction.paper.site.shell import Site, SitePage
+from fivesentences.reproduction.study.expand import expand_rows
 from fivesentences.storage import write_json
-from fivesentences.study.expand import expand_rows
 
 from .conftest import disagreements_of
 

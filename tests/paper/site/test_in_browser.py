@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from fivesentences.documents import read_json
-from fivesentences.paper.claims.writing import LEDGER
+from fivesentences.reproduction.paper.claims.writing import LEDGER
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 BUILT = os.environ.get("FIVESENTENCES_SITE")

@@ -12,21 +12,21 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.config.findings import Finding
-from fivesentences.config.scales import AbsentData
 from fivesentences.errors import InputError
-from fivesentences.paper.claims.judging import judge_claims
-from fivesentences.paper.claims.writing import line_of, read_claims, write_claims
-from fivesentences.paper.numbers.results import kind_of
-from fivesentences.paper.site.overview import effects_of, write_overview
-from fivesentences.paper.site.pictures import Picture, read_examples, read_features_sheet
-from fivesentences.paper.site.runs import write_runs_page
-from fivesentences.paper.site.sheets import write_examples, write_features_sheet
-from fivesentences.paper.site.shell import LETTERS, Site, SitePage, in_few_lines
-from fivesentences.paper.site.study import SharedNote, shared_notes, site_rows, write_study_page
-from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import read_texts
-from fivesentences.study.exhibits import FigureSpec
+from fivesentences.reproduction.config.findings import Finding
+from fivesentences.reproduction.config.scales import AbsentData
+from fivesentences.reproduction.paper.claims.judging import judge_claims
+from fivesentences.reproduction.paper.claims.writing import line_of, read_claims, write_claims
+from fivesentences.reproduction.paper.numbers.results import kind_of
+from fivesentences.reproduction.paper.site.overview import effects_of, write_overview
+from fivesentences.reproduction.paper.site.pictures import Picture, read_examples, read_features_sheet
+from fivesentences.reproduction.paper.site.runs import write_runs_page
+from fivesentences.reproduction.paper.site.sheets import write_examples, write_features_sheet
+from fivesentences.reproduction.paper.site.shell import LETTERS, Site, SitePage, in_few_lines
+from fivesentences.reproduction.paper.site.study import SharedNote, shared_notes, site_rows, write_study_page
+from fivesentences.reproduction.paper.tables.table import Table
+from fivesentences.reproduction.paper.tables.writing import read_texts
+from fivesentences.reproduction.study.exhibits import FigureSpec
 from made_up_claims import is_sam, numbers_of
 
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"), SitePage("Papers", "Five", "five_sentences/index.html")))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fivesentences.config.documents import SubspaceTraining
-from fivesentences.features.document_inputs import Inputs
+from fivesentences.reproduction.categories.config import SubspaceTraining
+from fivesentences.reproduction.categories.inputs import Inputs
 
 MakeInputs = Callable[..., Inputs]
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from fivesentences.losses.scheduled_margin import different_category, distances, feature_limits, feature_term
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.training.subspaces import data
-from fivesentences.training.subspaces.data import TrainingDocuments
+from fivesentences.reproduction.categories.training import data
+from fivesentences.reproduction.categories.training.data import TrainingDocuments
 
 NORMS = ["max", "max_cross", "minmax", "modality_max", "modality_minmax"]
 

@@ -8,12 +8,11 @@ import torch
 from cca_zoo.deep.objectives import CCALoss
 from scipy.linalg import subspace_angles
 
-from fivesentences.config.documents import SubspaceTraining
-from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
-from fivesentences.training.loop import reproducible
-from fivesentences.training.subspaces.fit import Fit
-from fivesentences.training.subspaces.networks import (
+from fivesentences.reproduction.categories.config import SubspaceTraining
+from fivesentences.reproduction.categories.inputs import Inputs
+from fivesentences.reproduction.categories.models.specs import Adversarial, CorrelationAutoencoder, DeepCCA
+from fivesentences.reproduction.categories.training.fit import Fit
+from fivesentences.reproduction.categories.training.networks import (
     AdversarialNetworks,
     CorrelationAutoencoders,
     DeepCCANetworks,
@@ -23,7 +22,8 @@ from fivesentences.training.subspaces.networks import (
     mean_triplet,
     reversed_gradient,
 )
-from fivesentences.training.subspaces.run import fit
+from fivesentences.reproduction.categories.training.run import fit
+from fivesentences.training.loop import reproducible
 
 TRAINING = SubspaceTraining(epochs=12, batch_size=60, hidden=24, output=6, validate_every=5)
 NAMES = ["one", "two", "three", "four"]

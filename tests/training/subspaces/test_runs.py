@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from fivesentences.config.reading import check
-from fivesentences.corpus.divisions import read_division, write_division
-from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputErrors
+from fivesentences.reproduction.categories.corpus.divisions import read_division, write_division
+from fivesentences.reproduction.categories.corpus.documents import Division, Documents, write_documents
+from fivesentences.reproduction.categories.runs import PlacedRun, SubspaceRun
+from fivesentences.reproduction.categories.training import run as runs_module
+from fivesentences.reproduction.categories.training.run import outputs_of_run, train_subspaces
 from fivesentences.storage import RECORD
-from fivesentences.study.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.training.subspaces import run as runs_module
-from fivesentences.training.subspaces.run import outputs_of_run, train_subspaces
 from kill import killed_after
 
 METHODS = {
@@ -29,8 +29,8 @@ METHODS = {
 ALONE = """
 import json, sys
 from pathlib import Path
-from fivesentences.study.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.run import train_subspaces
+from fivesentences.reproduction.categories.runs import PlacedRun
+from fivesentences.reproduction.categories.training.run import train_subspaces
 given, documents, image, text = json.loads(sys.argv[1])
 train_subspaces([PlacedRun.of(given)], documents=Path(documents), image=Path(image), text=Path(text))
 """

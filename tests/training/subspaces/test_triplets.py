@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.config.documents import SubspaceTraining
 from fivesentences.errors import InputError
 from fivesentences.losses.scheduled_margin import (
     centroid_term,
@@ -20,9 +19,10 @@ from fivesentences.losses.scheduled_margin import (
     unit,
 )
 from fivesentences.losses.scheduled_margin_spec import activation
-from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.training.subspaces.fit import EpochKeeper, Fit
-from fivesentences.training.subspaces.triplets import (
+from fivesentences.reproduction.categories.config import SubspaceTraining
+from fivesentences.reproduction.categories.models.specs import TripletNetwork
+from fivesentences.reproduction.categories.training.fit import EpochKeeper, Fit
+from fivesentences.reproduction.categories.training.triplets import (
     Branch,
     dropout_mask,
     fit_triplets,

@@ -1,0 +1,1 @@
+"""Documents of category retrieval, and their divisions."""

@@ -1,0 +1,1 @@
+"""Tables, figures and notes of category retrieval."""

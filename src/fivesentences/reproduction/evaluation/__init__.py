@@ -1,0 +1,1 @@
+"""From runs to the numbers of tables and figures."""
