@@ -93,9 +93,14 @@ CLAIMS = f"results/paper/{NAME}/claims/claims.json"
 @pytest.fixture
 def kept(tmp_path, monkeypatch) -> Path:
     """A copy of the results of a scale that the repository keeps, in which the test runs."""
+    return copied(NAME, tmp_path, monkeypatch)
+
+
+def copied(scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the results of a scale that the repository keeps, and go there."""
     listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in listed.stdout.splitlines():
-        if re.search(rf"/{NAME}\b", name):
+        if re.search(rf"/{scale}\b", name):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
@@ -177,3 +182,11 @@ def test_results_without_a_manifest_are_drawn_and_that_is_said(run, kept):
     (kept / f"results/paper/{NAME}/manifest.json").unlink()
     said = run("report", ROOT / SCALE, "--only", "choices", "--format", "csv", "--out", "out")
     assert said.code == 0 and "manifest.json" in said.out
+
+
+def test_a_table_of_captions_that_a_clone_lacks_stays_as_it_was_fetched(run, tmp_path, monkeypatch):
+    folder = copied("papers_captions", tmp_path, monkeypatch)
+    (table,) = folder.rglob("lengths.csv")
+    before = table.read_bytes()
+    ran = run("report", str(ROOT / "config/papers_captions.yaml"))
+    assert "results/corpus/coco.parquet" in ran.out and table.read_bytes() == before

@@ -105,13 +105,13 @@ def report(
     drawn: list[tuple[str, TableSpec | FigureSpec, list[Path], dict[str, Photographs]]] = []
     kept: list[Path] = []  # files of what stays as it is
     for exhibit, spec in chosen.items() if not check else ():
-        numbers, made = plan.report.numbers_of(name, exhibit), plan.report.exhibit_files[exhibit]
+        numbers, there = plan.report.numbers_of(name, exhibit), plan.report.kept_files(name, exhibit)
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.datasets.photographs_of(pictured)
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
-            if only or (absent[0] in numbers and not made.exists() and not ours):
+            if only or (absent[0] in numbers and not all(path.exists() for path in there) and not ours):
                 clone = scale.absolute().parent.parent
                 elsewhere = not clone.samefile(Path()) and (clone / absent[0]).exists()
                 cure = f"results are read from the current folder: run the command in {clone}" if elsewhere else CURE
@@ -119,7 +119,7 @@ def report(
                 raise InputError(f"{what} which {exhibit} needs", where=absent[0], cure=cure)
             what = "left out" if ours else "kept as fetched"
             said.append(f"{what}, since {absent[0]} is not here: {exhibit}")
-            kept += plan.report.kept_files(name, exhibit)
+            kept += there
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         drawn.append((exhibit, spec, numbers, photographs))

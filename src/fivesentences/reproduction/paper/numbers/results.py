@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import comb
+from math import comb, hypot, sqrt
 from typing import Any
 
 import pandas as pd
@@ -19,6 +19,7 @@ from fivesentences.reproduction.study.expand import Row
 from fivesentences.training.spec import features_of, method_and_folds
 
 RECALLS = (1, 5, 10)  # whose sum is Rsum
+NORMAL_975 = 1.959964
 TEXTS = ("inference", "metric", "direction", "formula", "ground_truth", "style", "phi")
 
 
@@ -158,8 +159,8 @@ class Results:
         return all(self.gallery(run.name).labels for run in row.runs)
 
 
-def rsum_by_chance(images: int, captions: int) -> float:
-    """Return the Rsum of a random ranking, which follows from the size of the gallery.
+def rsum_by_chance(images: int, captions: int) -> tuple[float, float]:
+    """Return the Rsum of a random ranking, which follows from the size of the gallery, and its largest by chance.
 
     The image of a caption is among the first k of n images with a probability of k / n. One of the c captions of an
     image is among the first k of all N captions unless all c are behind them: 1 - C(N - c, k) / C(N, k).
@@ -167,23 +168,32 @@ def rsum_by_chance(images: int, captions: int) -> float:
     Args:
         images: Number of images of the gallery.
         captions: Number of captions of the gallery.
+
+    Returns:
+        The mean over random rankings, and the mean plus 1.96 standard deviations: at most 2.5% of random rankings have
+        more. The recalls at 1, 5 and 10 are taken to rise together, and the captions of an image to be one query.
     """
     each = captions // images
-    i2t = [1 - comb(captions - each, k) / comb(captions, k) for k in RECALLS if k <= captions]
-    t2i = [min(k / images, 1.0) for k in RECALLS]
-    return 100 * (sum(i2t) + (len(RECALLS) - len(i2t)) + sum(t2i))
+    shares = [1 - comb(captions - each, k) / comb(captions, k) if k <= captions else 1.0 for k in RECALLS]
+    shares += [min(k / images, 1.0) for k in RECALLS]
+    sides = shares[: len(RECALLS)], shares[len(RECALLS) :]
+    deviations = [sum(sqrt(p * (1 - p) / images) for p in side) for side in sides]
+    return 100 * sum(shares), 100 * (sum(shares) + NORMAL_975 * hypot(*deviations))
 
 
 def chance_of(row: Row, results: Results) -> float | None:
-    """Return the Rsum by chance of a row that learnt nothing: its mean Rsum is below twice that. None for others."""
+    """Return the Rsum by chance of a row that learnt nothing: its mean Rsum is a random ranking's, else None.
+
+    See ``rsum_by_chance``; of several runs the bound is that of one, which they reach together less often by chance.
+    """
     measure, found = Measure("Rsum"), []
     for run in row.runs:
         if not results.has(run.name, measure, row.reading):
             return None
         gallery, folds = results.gallery(run.name), method_and_folds(row.reading)[1]
-        chance = rsum_by_chance(gallery.images // folds, gallery.captions // folds)
-        found.append((results.value(run.name, measure, row.reading), chance))
-    if not found or sum(value for value, _ in found) >= 2 * sum(chance for _, chance in found):
+        chance, most = rsum_by_chance(gallery.images // folds, gallery.captions // folds)
+        found.append((results.value(run.name, measure, row.reading), chance, most))
+    if not found or sum(value for value, _, _ in found) > sum(most for _, _, most in found):
         return None
     return found[0][1]
 

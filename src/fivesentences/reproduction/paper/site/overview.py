@@ -90,10 +90,23 @@ def _filled(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dic
     for tile in finding.tiles:
         number, _, interval = fill(f"{{{tile.value}}}").partition(" [")
         ends = interval.rstrip("]").split(", ") if interval else []
-        tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "bad": tile.bad})
+        tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "kind": kind_of(ends, tile.bad)})
     texts = {key: fill(getattr(finding, key)) for key in ("kicker", "headline", "lead")}
     picture = None if finding.figure is None else _picture(studies, folder, finding.figure)
     return texts | {"tiles": tiles, "picture": picture, "not_shown": [fill(text) for text in finding.not_shown]}
+
+
+def kind_of(ends: Sequence[str], bad: bool) -> str:
+    """Return the colour of a number: "good" only where its interval leaves 0 out, "open" where it contains 0.
+
+    Args:
+        ends: Both ends of the interval; empty: there is none, and the number is no good news by itself.
+        bad: Whether the number is the bad news.
+    """
+    low, high = (float(end.replace("−", "-")) for end in ends or ("0", "0"))
+    if ends and low <= 0 <= high:
+        return "open"
+    return "bad" if bad else "good" if ends else "open"
 
 
 def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture:
