@@ -111,7 +111,7 @@ def test_without_the_loss_to_which_differences_are_taken_the_values_are_drawn_al
     ("made", "settings", "message"),
     [
         (curves_of, {"rows": [{"role": "flickr30k", "loss": "all"}]}, "epochs"),
-        (curves_of, {"rows": ROWS * 2}, "hardest at epochs 15"),
+        (curves_of, {"rows": ROWS * 2}, "rows holds the same entry twice"),
         (curves_of, {"over": "fraction"}, "hardest at fraction 0.1"),
         (curves_of, {"relative_to": "max"}, "relative_to is max.*hardest, all, knn3"),
         (
