@@ -54,7 +54,11 @@ def test_ids_before_captions_are_refused_and_the_cure_gives_the_captions_alone(i
     with pytest.raises(InputError) as error:
         read_captions(path)
     assert error.value.where == path
-    if (command := re.search(r"sed -E '.*' FILE", str(error.value))) is not None:
+    if (command := re.search(r"write a table: (\(.+\) > table)\.txt", str(error.value))) is not None:
+        subprocess.run(["bash", "-c", command[1].replace("FILE", "captions.txt")], cwd=tmp_path, check=True)
+        table = read_captioned(tmp_path / "table")
+        assert table.captions == CAPTIONS and table.image_of_caption.tolist() == [place // 5 for place in range(100)]
+    elif (command := re.search(r"sed -E '.*' FILE", str(error.value))) is not None:
         line = command[0].replace("FILE", "captions.txt > alone.txt")
         subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True)
         assert read_captions(tmp_path / "alone.txt") == CAPTIONS
