@@ -299,7 +299,8 @@ def _cure(sample: Sequence[str]) -> str:
     separator = named[0][-1] if named and named[0][-1] in SEPARATORS else "\t" if "\t" in sample[0] else ","
     header = f"image{separator}caption".replace("\t", "<tab>")
     if named and named[0][-1] == " ":
-        return r"write a table: (printf 'image\tcaption\n'; sed -E 's/^([^ #]*[^ #:])(#[^ ]*)?[ :|]+/\1\t/' FILE) > table.txt"
+        rows = r"sed -E 's/^([^ #]*[^ #:])(#[^ ]*)?[ :|]+/\1\t/' FILE"
+        return rf"write a table: (printf 'image\tcaption\n'; {rows}) > table.txt"
     return f'name its columns in a first line, such as "{header}"'
 
 
