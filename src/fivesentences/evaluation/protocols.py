@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.errors import Argument, Cure, InputError, did_you_mean
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
+from fivesentences.metrics.image_order import ImageOrder, alike_by
 from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
 from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
@@ -317,6 +319,9 @@ class ProtocolScorer:
             cut["caption_categories"] = None if of_captions is None else of_captions[own]
             self.parts.append((images, own, Evaluator(**cut, **options)))
         self._every_row = ideal_pool == "given_rows"
+        given = checked | {f"the positives {name}": one for name, one in (positives or {}).items()}
+        self._alike = {name: alike_by(one, whole.image_of_caption) for name, one in given.items() if one is not None}
+        self._first: tuple[str | Path, ImageOrder] | None = None  # the first similarity whose own items rank well
         self._galleries: dict[int, Gallery] = {}
 
     def __call__(
@@ -367,10 +372,30 @@ class ProtocolScorer:
         values = averaged([[value for value in one.values if value["direction"]] for one in found])
         placements = {side: Placement.joined([one.placements[side] for one in found]) for side in DIRECTIONS}
         notes = [note for one in given for note in (*one.notes, *note_on_equal_rows(one.similarity, one.name))]
+        for one, of in zip(given, sides, strict=True):
+            if all(placements[side].ranks_well for side in of):
+                notes += self._on_order(one)
         if t2i is not None:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
+
+    def _on_order(self, given: Gallery) -> list[str]:
+        """Return sentences on what has its images in another order than a similarity whose own items rank well."""
+        order, called = ImageOrder(given.similarity, given.image_of_caption), "the similarity"
+        phis = {name: phi[: given.n_captions].T for name, phi in given.phis.items()}
+        apart = {f"phi {name}": order.where_apart(phi) for name, phi in phis.items()}
+        apart |= {name: order.where_labels_apart(alike) for name, alike in self._alike.items()}
+        if self._first is None:
+            self._first = given.name, order
+        elif words := self._first[1].where_apart(given.similarity):
+            apart[str(self._first[0])], called = words, str(given.name)
+        return [
+            f"{name} and {called} agree only by chance, apart from own items, on {words}: check that both are in the "
+            f"same order, and which image a caption belongs to ({Cure('image_of_caption', '--image-of-caption FILE')})."
+            for name, words in apart.items()
+            if words
+        ]
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
         """Yield the galleries that the protocol scores, one after the other."""
