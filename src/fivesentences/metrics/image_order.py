@@ -46,7 +46,7 @@ class ImageOrder:
         """Say which images another matrix ``[images, captions]`` has elsewhere; empty if none."""
         found = misplaced(self._profiles, lambda order: self._of_pairs(other, order), len(self._anchors))
         if found is not None:
-            return found.words
+            return found.words(int(self._captions[self._starts[found.first]]) + 1)
         z = z_of(self._profiles, self._of_pairs(other, np.arange(self._n)))
         if np.nansum(z) < SURE * np.sqrt(len(z)):  # one caption of an image tells less than all
             return ""
@@ -54,7 +54,7 @@ class ImageOrder:
             # Bound here, since a closure in a loop would see the last ones.
             found = misplaced(profiles, lambda order, at=at: self._of_captions(other, at[order]))  # type: ignore[misc]
             if found is not None:
-                return f"the {name} caption of {found.words}"
+                return f"the {name} caption of {found.words(int(at[found.first]) + 1)}"
         return ""
 
     def where_labels_apart(self, alike: Alike) -> str:
@@ -65,7 +65,7 @@ class ImageOrder:
             return np.hstack([half, half])
 
         found = misplaced(self._profiles, profiles, len(self._anchors))
-        return "" if found is None else found.words
+        return "" if found is None else found.words(found.first + 1)
 
     def _of_pairs(self, matrix: NDArray, order: Order) -> Profiles:
         """Return ``[images, 2 anchors]`` scores of images with captions of anchors, and of anchors with theirs."""

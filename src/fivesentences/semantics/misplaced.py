@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.errors import counted
+
 FEWEST = 50  # images with profiles; fewer say nothing
 ROLLS = 7  # orders by which chance is known, each image with one that is far away
 ROUNDS = 3  # in which profiles are narrowed to the images that are in place
@@ -23,6 +25,7 @@ TYPICAL = 2.0  # z of those in place, below which single images cannot be told f
 SPREAD = 0.9  # of z, at least
 SHARE, TIMES = 0.1, 4  # of images at chance: the least, and how many times more than a normal distribution has
 WHOLE = 4.0  # standard errors of the mean z of all images that may be chance
+CLEAR = 3.0  # by how much z rises at most where an image is moved back
 SURE = 30.0  # standard errors of the mean z of all images that leave no doubt
 UNLIKELY = 1e-6  # odds of a break by chance
 MOVES = (1, -1, 2, -2)  # images or captions that are often lost or added at one place
@@ -51,21 +54,26 @@ class Misplaced:
     scattered: bool = False
     moved: int = 0
 
-    @property
-    def words(self) -> str:
-        """Where the order breaks: the end of a sentence."""
-        if self.scattered:
-            return f"about {self.count:,} of {self.n_images:,} images, the first near image {self.first:,} (from 0)"
-        if self.count == self.n_images:
-            return f"all {self.n_images:,} images, from image 0 on"
-        found = f"about {self.count:,} of {self.n_images:,} images, from image {self.first:,} on (from 0)"
-        return found if not self.moved else f"{found}, where the two are {abs(self.moved)} apart"
+    def words(self, line: int) -> str:
+        """Say where the order breaks, as the end of a sentence.
+
+        Args:
+            line: Line of the first misplaced image, from 1, in the file that has one or several for each image.
+        """
+        number = (
+            f"all {self.n_images:,}" if self.count == self.n_images else f"about {self.count:,} of {self.n_images:,}"
+        )
+        place = f"{'first' if self.scattered else 'from'} line {line:,} (image {self.first:,}, from 0)"
+        moved = f", where the two are {counted(abs(self.moved), 'image')} apart" if self.moved else ""
+        return f"{number} images, {place}{'' if self.scattered else ' on'}{moved}"
 
 
 def misplaced(
     first: Profiles,
     second: Callable[[Order], Profiles],
     n_anchors: int = 0,
+    *,
+    any_move: bool = False,
 ) -> Misplaced | None:
     """Say which images two sets of profiles do not have in the same order; None if they may have.
 
@@ -79,18 +87,25 @@ def misplaced(
         first: ``[images, columns]``.
         second: Returns the profiles of the other one if its images are taken in an order.
         n_anchors: Images that columns are about, whose number is then a multiple of it; 0 if they are about words.
+        any_move: True to look for images that are moved by one or two even where z does not fall, because neighbours
+            are alike.
     """
     in_order = np.arange(first.shape[0])
     z = z_of(first, other := second(in_order))
     found = _breaks_everywhere(z) or _breaks(_narrowed(z, first, other, n_anchors))
-    for move in (*MOVES, len(z) // 2) if found is not None else ():
+    if found is None and not any_move:
+        return None
+    runs = []
+    for move in MOVES if found is None else (*MOVES, len(z) // 2):
         gain = np.nan_to_num(z_of(first, second(np.roll(in_order, -move))) - np.nan_to_num(z))
-        start, end, excess = longest_run(gain - 1)
-        if excess > np.log(len(z) / UNLIKELY) and 2 * (end - start) > found.count:
-            whole = found.count == len(z)
-            of_run = {"first": start, "last": end - 1, "count": end - start} if whole else {}
-            return replace(found, **of_run, moved=move, scattered=False)
-    return found
+        start, end, excess = longest_run(np.clip(gain, -CLEAR, CLEAR) - 1)  # none counts for many
+        runs.append((excess, start, end, move))
+    excess, start, end, move = max(runs)
+    if excess < np.log(len(z) / UNLIKELY) or (found is not None and 2 * (end - start) < found.count):
+        return found
+    if found is not None and found.count < len(z):
+        return replace(found, moved=move, scattered=False)
+    return Misplaced(start, end - 1, end - start, len(z), moved=move)
 
 
 def longest_run(steps: NDArray[np.float64]) -> tuple[int, int, float]:
