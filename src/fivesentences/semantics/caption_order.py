@@ -85,8 +85,8 @@ def note_on_candidates(candidates: Sequence[str], references: Sequence[Sequence[
         return []
     return [
         "Candidates share no more words with their references than with those of other images, for "
-        f"{found.words(found.first + 1)}: check that both files are in the same order, and how many references an image "
-        "has (--per-image N)."
+        f"{found.words(found.first + 1)}: check that both files are in the same order, and how many references an "
+        "image has (--per-image N)."
     ]
 
 
