@@ -142,7 +142,18 @@ def test_the_command_uses_all_captions_of_coco_or_the_first_five_of_each(small, 
     np.save("s.npy", similarity)
     np.save("x.npy", phi)
     np.savetxt("owner.txt", pairing, fmt="%d")
-    words = "evaluate s.npy --phi x.npy --image-of-caption owner.txt --dataset coco-1k-5fold --json o.json".split()
+    words = [
+        "evaluate",
+        "s.npy",
+        "--phi",
+        "x.npy",
+        "--image-of-caption",
+        "owner.txt",
+        "--dataset",
+        "coco-1k-5fold",
+        "--json",
+        "o.json",
+    ]
     for more, first in (([], None), (["--first-captions", "5"], 5)):
         said = run(*words, *more)
         assert said.code == 0, said.err

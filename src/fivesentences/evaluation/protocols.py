@@ -62,8 +62,9 @@ class Protocol:
             InputError: If it is not; it says which protocol the matrix fits.
         """
         counts = np.bincount(gallery.image_of_caption)
-        # Fewer captions are those of another split, unless somebody says whose each one is.
-        if self.accepts(gallery.n_images, gallery.n_captions + self.captions * bool(counts.min() < counts.max())):
+        # Fewer captions in equal blocks are those of another split, unless somebody asked for fewer.
+        is_wanted = gallery.kept is not None or counts.min() < counts.max()
+        if self.accepts(gallery.n_images, self.captions if is_wanted else gallery.n_captions):
             return
         fitting = ", ".join(other.name for other in PROTOCOLS.values() if other.accepts(*gallery.shape))
         raise InputError(
