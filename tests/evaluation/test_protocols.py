@@ -115,8 +115,9 @@ def test_folds_of_any_pairing_are_those_of_a_plain_loop(small, first):
     assert result.about["file_captions"] == len(kept)
     said = [note for note in result.about["notes"] if note.startswith("folds:")]
     assert len(said) == (first != 5) and all(f"{len(kept):,}" in note for note in said)
-    alone = evaluate(similarity[:, kept], {"x": phi[kept]}, "folds", pairing[kept])
-    assert alone.values == result.values
+    if first != 2:  # equal blocks of too few captions are refused where nobody asked for them
+        alone = evaluate(similarity[:, kept], {"x": phi[kept]}, "folds", pairing[kept])
+        assert alone.values == result.values
 
 
 def test_other_similarities_are_cut_to_the_same_captions(small):

@@ -293,6 +293,9 @@ CURES = {
 }
 
 
+ITS_ORDER = "which image each caption belongs to (image_of_caption; --image-of-caption FILE)"
+
+
 class ProtocolScorer:
     """Scores any number of similarities of the same images and captions, as ``evaluate`` scores one.
 
@@ -400,17 +403,20 @@ class ProtocolScorer:
         placements = {side: Placement.joined([one.placements[side] for one in found]) for side in DIRECTIONS}
         notes = [note for one in given for note in (*one.notes, *note_on_equal_rows(one.similarity, one.name))]
         for one, of in zip(given, sides, strict=True):
+            order = ImageOrder(one.similarity, one.image_of_caption)
+            if own := order.where_own_apart(one.similarity):
+                notes.append(f"{one.name}: {own}: check {ITS_ORDER}.")
             if all(placements[side].ranks_well for side in of):
-                notes += self._on_order(one)
+                notes += self._on_order(one, order)
         notes += [] if self.protocol is None else self.protocol.note(self.whole)
         if t2i is not None:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
 
-    def _on_order(self, given: Gallery) -> list[str]:
+    def _on_order(self, given: Gallery, order: ImageOrder) -> list[str]:
         """Return sentences on what has its images in another order than a similarity whose own items rank well."""
-        order, called = ImageOrder(given.similarity, given.image_of_caption), "the similarity"
+        called = "the similarity"
         phis = {name: phi[: given.n_captions].T for name, phi in given.phis.items()}
         apart = {f"phi {name}": order.where_apart(phi) for name, phi in phis.items()}
         apart |= {name: order.where_labels_apart(alike) for name, alike in self._alike.items()}
@@ -420,7 +426,7 @@ class ProtocolScorer:
             apart[str(self._first[0])], called = words, str(given.name)
         return [
             f"{name} and {called} agree only by chance, apart from own items, on {words}: check that both are in the "
-            f"same order, and which image a caption belongs to ({Cure('image_of_caption', '--image-of-caption FILE')})."
+            f"same order, and {ITS_ORDER}."
             for name, words in apart.items()
             if words
         ]

@@ -9,10 +9,21 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.metrics.positives import Positives
-from fivesentences.semantics.misplaced import ANCHORS, SURE, Order, misplaced, z_of
+from fivesentences.semantics.misplaced import (
+    ANCHORS,
+    SURE,
+    UNLIKELY,
+    Misplaced,
+    Order,
+    breaks,
+    longest_run,
+    misplaced,
+    z_of,
+)
 
 Alike = Callable[[Order, Order], NDArray]  # how alike some images and others are, [some, others]
 EQUAL = 0.5  # share of equal scores beyond which an image has no profile, as after an assignment
+COIN = 0.48  # exponent of Lundberg's bound for steps of 1 and -2 that are equally probable
 Profiles = NDArray[np.float32]
 
 
@@ -42,11 +53,45 @@ class ImageOrder:
         half = self._profiles[:, : len(self._anchors)]
         self._profiles[(half == np.median(half, axis=1, keepdims=True)).mean(axis=1) > EQUAL] = 0
 
+    def where_own_apart(self, similarity: NDArray) -> str:
+        """Say which captions of the similarity itself seem to belong to other images; empty if none.
+
+        A neighbour that scores higher than the own image counts 1, and -2 otherwise: where it is a coin's toss, the
+        largest sum of a run exceeds x with a probability of at most n exp(-0.48 x), by Lundberg's bound.
+        """
+        enough = np.log(self._n / UNLIKELY) / COIN
+        owner = np.repeat(np.arange(self._n), self._counts)  # of each caption, in the order of self._captions
+
+        def of_blocks(rows: Order) -> NDArray:
+            scores = np.asarray(similarity[rows[owner], self._captions], dtype=np.float64)
+            return np.add.reduceat(scores, self._starts) / self._counts
+
+        tried: dict[str, tuple[Callable[[Order], NDArray], tuple[int, ...]]] = {"the captions": (of_blocks, (1, -1))}
+        for name, (at, _) in self._of_edges.items():
+            tried[f"the {name} caption"] = (lambda rows, at=at: similarity[rows, at], (1 if name == "last" else -1,))  # type: ignore[misc]
+        for name, (scores, steps) in tried.items():
+            own = scores(np.arange(self._n))
+            for step in steps:
+                other = scores(np.clip(np.arange(self._n) + step, 0, self._n - 1))
+                start, end, excess = longest_run(np.where(other > own, 1.0, -2.0))
+                if excess > enough:
+                    found = Misplaced(start, end - 1, end - start, self._n)
+                    side = "next image" if step > 0 else "image before"
+                    return f"{name} of {found.words(self._line(start))}, score higher with the {side}"
+        half = self._means(similarity, np.arange(self._n), self._anchors)
+        half[self._anchors, np.arange(len(self._anchors))] = np.nan
+        spread = np.nanstd(half, axis=1)
+        z = np.where(
+            spread > 0, (of_blocks(np.arange(self._n)) - np.nanmean(half, axis=1)) / np.maximum(spread, 1e-12), np.nan
+        )
+        found = breaks(z)
+        return "" if found is None else f"the captions of {found.words(self._line(found.first))}, score by chance"
+
     def where_apart(self, other: NDArray) -> str:
         """Say which images another matrix ``[images, captions]`` has elsewhere; empty if none."""
         found = misplaced(self._profiles, lambda order: self._of_pairs(other, order), len(self._anchors))
         if found is not None:
-            return found.words(int(self._captions[self._starts[found.first]]) + 1)
+            return found.words(self._line(found.first))
         z = z_of(self._profiles, self._of_pairs(other, np.arange(self._n)))
         if np.nansum(z) < SURE * np.sqrt(len(z)):  # one caption of an image tells less than all
             return ""
@@ -67,6 +112,10 @@ class ImageOrder:
         found = misplaced(self._profiles, profiles, len(self._anchors))
         return "" if found is None else found.words(found.first + 1)
 
+    def _line(self, image: int) -> int:
+        """Return the line of the first caption of an image, from 1."""
+        return int(self._captions[self._starts[image]]) + 1
+
     def _of_pairs(self, matrix: NDArray, order: Order) -> Profiles:
         """Return ``[images, 2 anchors]`` scores of images with captions of anchors, and of anchors with theirs."""
         anchors = order[self._anchors]
@@ -80,7 +129,8 @@ class ImageOrder:
         within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
         chosen = self._captions[np.repeat(self._starts[columns], counts) + within]
         scores = matrix[rows][:, chosen] if len(rows) < len(columns) else matrix[:, chosen][rows]
-        return np.add.reduceat(np.asarray(scores, dtype=np.float32), ends - counts, axis=1) / counts
+        sums = np.add.reduceat(np.asarray(scores, dtype=np.float32), ends - counts, axis=1)
+        return sums / counts.astype(np.float32)
 
     def _of_captions(self, matrix: NDArray, captions: Order) -> Profiles:
         """Return ``[images, anchors]`` scores of anchors with one caption of each image."""

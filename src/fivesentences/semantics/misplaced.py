@@ -92,7 +92,7 @@ def misplaced(
     """
     in_order = np.arange(first.shape[0])
     z = z_of(first, other := second(in_order))
-    found = _breaks_everywhere(z) or _breaks(_narrowed(z, first, other, n_anchors))
+    found = _breaks_everywhere(z) or breaks(_narrowed(z, first, other, n_anchors))
     if found is None and not any_move:
         return None
     runs = []
@@ -137,7 +137,7 @@ def z_of(first: Profiles, second: Profiles) -> NDArray[np.float64]:
     def cosines(order: Order) -> NDArray[np.float64]:
         other = second if np.array_equal(order, np.arange(n)) else second[order]
         products = np.asarray((first * other).sum(axis=1))
-        return np.divide(products, np.maximum(lengths[0] * lengths[1][order], 1e-12), dtype=np.float64)
+        return products / np.maximum(lengths[0] * lengths[1][order], 1e-12).astype(np.float64)
 
     known = (lengths[0] > 0) & (lengths[1] > 0)
     chance = np.concatenate([cosines(np.roll(np.arange(n), n * k // (ROLLS + 1)))[known] for k in range(1, ROLLS + 1)])
@@ -152,7 +152,8 @@ def _breaks_everywhere(z: NDArray[np.float64]) -> Misplaced | None:
     return Misplaced(0, len(z) - 1, len(z), len(z)) if by_chance else None
 
 
-def _breaks(z: NDArray[np.float64]) -> Misplaced | None:
+def breaks(z: NDArray[np.float64]) -> Misplaced | None:
+    """Return the images that are out of place while others are not, by their z, see ``misplaced``; None if none are."""
     known = np.flatnonzero(~np.isnan(z))
     values, n = z[known], len(known)
     if n < FEWEST:
