@@ -186,20 +186,18 @@ def unlike(models: Mapping[str, Evaluation], image_of_caption: NDArray[np.int64]
     """
     import scipy.stats  # takes a fifth of a second
 
-    difficulty = {
-        name: found for name, one in models.items() if (found := _difficulty(one, image_of_caption)) is not None
-    }
-    (first, of_first), *others = [*difficulty.items()] or [("", np.zeros(0))]
-    found = []
+    known = {name: _difficulty(one, image_of_caption) for name, one in models.items()}
+    (first, of_first), *others = [(name, one) for name, one in known.items() if one is not None] or [("", np.zeros(0))]
+    notes = []
     for name, of_other in others if len(of_first) >= FEWEST_IMAGES else ():
         correlation = float(scipy.stats.spearmanr(of_first, of_other).statistic)
         if correlation * np.sqrt(len(of_first)) < BY_CHANCE:
-            found.append(
+            notes.append(
                 f"{name} and {first}: own items rank well, but what is hard for one is not for the other (Spearman's "
                 f"correlation {correlation:.2f} over {len(of_first):,} images, from image 0 on), as if their images "
                 "came in different orders; p pairs them by their order, so check it."
             )
-    return found
+    return notes
 
 
 def _difficulty(model: Evaluation, pairing: NDArray[np.int64]) -> NDArray[np.float64] | None:

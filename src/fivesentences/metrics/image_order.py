@@ -30,7 +30,7 @@ Profiles = NDArray[np.float32]
 class ImageOrder:
     """The order of the images of a similarity, with which that of other matrices is compared.
 
-    An image is known by its scores with captions of up to 1,000 others, the anchors, and those of its captions with
+    An image is known by its scores with captions of up to 400 others, the anchors, and those of its captions with
     these images. Scores of an image with its own captions are left out.
 
     Args:
@@ -75,16 +75,14 @@ class ImageOrder:
                 other = scores(np.clip(np.arange(self._n) + step, 0, self._n - 1))
                 start, end, excess = longest_run(np.where(other > own, 1.0, -2.0))
                 if excess > enough:
-                    found = Misplaced(start, end - 1, end - start, self._n)
+                    run = Misplaced(start, end - 1, end - start, self._n)
                     side = "next image" if step > 0 else "image before"
-                    return f"{name} of {found.words(self._line(start))}, score higher with the {side}"
+                    return f"{name} of {run.words(self._line(start))}, score higher with the {side}"
         half = self._means(similarity, np.arange(self._n), self._anchors)
         half[self._anchors, np.arange(len(self._anchors))] = np.nan
         spread = np.nanstd(half, axis=1)
-        z = np.where(
-            spread > 0, (of_blocks(np.arange(self._n)) - np.nanmean(half, axis=1)) / np.maximum(spread, 1e-12), np.nan
-        )
-        found = breaks(z)
+        above = of_blocks(np.arange(self._n)) - np.nanmean(half, axis=1)
+        found = breaks(np.where(spread > 0, above / np.maximum(spread, 1e-12), np.nan))
         return "" if found is None else f"the captions of {found.words(self._line(found.first))}, score by chance"
 
     def where_apart(self, other: NDArray) -> str:
@@ -130,7 +128,7 @@ class ImageOrder:
         chosen = self._captions[np.repeat(self._starts[columns], counts) + within]
         scores = matrix[rows][:, chosen] if len(rows) < len(columns) else matrix[:, chosen][rows]
         sums = np.add.reduceat(np.asarray(scores, dtype=np.float32), ends - counts, axis=1)
-        return sums / counts.astype(np.float32)
+        return np.asarray(sums / counts, dtype=np.float32)
 
     def _of_captions(self, matrix: NDArray, captions: Order) -> Profiles:
         """Return ``[images, anchors]`` scores of anchors with one caption of each image."""

@@ -19,7 +19,7 @@ from fivesentences.errors import counted
 FEWEST = 50  # images with profiles; fewer say nothing
 ROLLS = 7  # orders by which chance is known, each image with one that is far away
 ROUNDS = 3  # in which profiles are narrowed to the images that are in place
-ANCHORS = 1_000  # images of a profile at most
+ANCHORS = 400  # images of a profile at most
 CHANCE = 0.5  # z of an image that may be out of place
 TYPICAL = 2.0  # z of those in place, below which single images cannot be told from misplaced ones
 SPREAD = 0.9  # of z, at least
@@ -137,7 +137,7 @@ def z_of(first: Profiles, second: Profiles) -> NDArray[np.float64]:
     def cosines(order: Order) -> NDArray[np.float64]:
         other = second if np.array_equal(order, np.arange(n)) else second[order]
         products = np.asarray((first * other).sum(axis=1))
-        return products / np.maximum(lengths[0] * lengths[1][order], 1e-12).astype(np.float64)
+        return np.asarray(products / np.maximum(lengths[0] * lengths[1][order], 1e-12), dtype=np.float64)
 
     known = (lengths[0] > 0) & (lengths[1] > 0)
     chance = np.concatenate([cosines(np.roll(np.arange(n), n * k // (ROLLS + 1)))[known] for k in range(1, ROLLS + 1)])
