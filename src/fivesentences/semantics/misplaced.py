@@ -93,7 +93,8 @@ def misplaced(
     in_order = np.arange(first.shape[0])
     z = z_of(first, other := second(in_order))
     found = _breaks_everywhere(z) or breaks(_narrowed(z, first, other, n_anchors))
-    if found is None and not any_move:
+    known = z[~np.isnan(z)]
+    if found is None and not (any_move or (len(known) >= FEWEST and known.mean() < TYPICAL)):
         return None
     runs = []
     for move in MOVES if found is None else (*MOVES, len(z) // 2):
