@@ -80,8 +80,8 @@ def misplaced(
     All are misplaced if the mean z is below ``WHOLE`` standard errors. A run of images is if z falls below half of what
     is typical so deeply that normal z do it with a probability of 1e-6 (Lundberg's bound: for steps of drift -m and
     variance s^2, the largest sum of a run exceeds x with a probability of at most n exp(-2 m x / s^2); a third of that
-    exponent is taken). Scattered images are if a tenth has z below 0.5, and Poisson counts of four times what a normal
-    distribution has there reach their number with a probability of 1e-6.
+    exponent is taken). Scattered images, of 100 or more, are if a tenth has z below 0.5, and Poisson counts of four
+    times what a normal distribution has there reach their number with a probability of 1e-6.
 
     Args:
         first: ``[images, columns]``.
@@ -173,7 +173,7 @@ def breaks(z: NDArray[np.float64]) -> Misplaced | None:
     expected = max(TIMES * n * float(ndtr((CHANCE - typical) / spread)), 1e-9)
     # Half of those out of place have a z above 0, the middle of theirs.
     count = max(min(2 * int((values < 0).sum()), n), len(low))
-    is_scattered = len(low) >= SHARE * n and pdtrc(len(low) - 1, expected) < UNLIKELY
+    is_scattered = n >= 2 * FEWEST and len(low) >= SHARE * n and pdtrc(len(low) - 1, expected) < UNLIKELY
     if is_scattered and not (is_run and 2 * (end - start) > count):
         return Misplaced(int(known[low[0]]), int(known[low[-1]]), count, len(z), scattered=True)
     return Misplaced(int(known[start]), int(known[end - 1]), end - start, len(z)) if is_run else None
