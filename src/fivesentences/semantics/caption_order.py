@@ -120,7 +120,7 @@ def _shifted(vectors: Any, image_of_caption: NDArray[np.int64]) -> str:
 
     Each image counts how much better these captions agree with the rest of a neighbour than with twice the rest of
     their own. In Flickr8k, Flickr30K, COCO and Pascal Sentences the largest sum of consecutive images exceeds x with a
-    probability of at most n exp(-20 x), by Lundberg's bound; half of that exponent is taken, and 1e-6 allowed.
+    probability of at most n exp(-17 x), by Lundberg's bound; an exponent of 10 is taken, and 1e-6 allowed.
     """
     import scipy.sparse
 
