@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -78,6 +81,87 @@ def test_every_number_is_the_mean_over_folds_in_any_caption_order(given, small, 
     for found, *parts in zip(result.values, *of_folds, strict=True):
         assert found.pop("value") == pytest.approx(np.mean([part.pop("value") for part in parts]), abs=1e-9), found
         assert all(part == found for part in parts)
+
+
+def uneven(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A similarity, a phi and a pairing of 20 images with five to seven captions, not adjacent."""
+    rng = np.random.default_rng(seed)
+    pairing = rng.permutation(np.repeat(np.arange(20), rng.integers(5, 8, 20)))
+    return rng.normal(size=(20, len(pairing))), rng.random((len(pairing), 20)), pairing
+
+
+def by_hand(similarity: np.ndarray, owner: np.ndarray, k: int) -> tuple[float, float]:
+    """R@k of both directions by sorting one query after the other; equal scores do not occur."""
+    of_images = [any(owner[c] == i for c in np.argsort(-row)[:k]) for i, row in enumerate(similarity)]
+    of_captions = [owner[c] in np.argsort(-column)[:k] for c, column in enumerate(similarity.T)]
+    return 100 * float(np.mean(of_images)), 100 * float(np.mean(of_captions))
+
+
+@pytest.mark.parametrize("first", [None, 5, 2])
+def test_folds_of_any_pairing_are_those_of_a_plain_loop(small, first):
+    similarity, phi, pairing = uneven()
+    result = evaluate(similarity, {"x": phi}, "folds", pairing, first_captions=first)
+    places = [np.flatnonzero(pairing == image)[:first] for image in range(20)]
+    for k in (1, 5):
+        of_folds = []
+        for fold in range(5):
+            images = np.arange(4 * fold, 4 * fold + 4)
+            chosen = np.sort(np.concatenate([places[image] for image in images]))
+            owner = pairing[chosen] - images[0]
+            of_folds.append(by_hand(similarity[np.ix_(images, chosen)], owner, k))
+        for side, wanted in zip(("i2t", "t2i"), np.mean(of_folds, axis=0), strict=True):
+            assert result[f"R@{k}", side] == pytest.approx(wanted)
+    kept = np.sort(np.concatenate(places))
+    assert result.about["file_captions"] == len(kept)
+    said = [note for note in result.about["notes"] if note.startswith("folds:")]
+    assert len(said) == (first != 5) and all(f"{len(kept):,}" in note for note in said)
+    if first != 2:  # equal blocks of too few captions are refused where nobody asked for them
+        alone = evaluate(similarity[:, kept], {"x": phi[kept]}, "folds", pairing[kept])
+        assert alone.values == result.values
+
+
+def test_other_similarities_are_cut_to_the_same_captions(small):
+    similarity, _, pairing = uneven()
+    other = np.random.default_rng(9).normal(size=similarity.shape)
+    kept = np.sort(np.concatenate([np.flatnonzero(pairing == image)[:5] for image in range(20)]))
+    result = evaluate(similarity, None, "folds", pairing, t2i=other, first_captions=5)
+    wanted = evaluate(other[:, kept], None, "folds", pairing[kept])
+    assert result["R@1", "t2i"] == wanted["R@1", "t2i"]
+
+
+@pytest.mark.parametrize("first", [0, -1])
+def test_a_number_of_captions_below_one_is_refused(small, first):
+    similarity, _, pairing = uneven()
+    with pytest.raises(InputError, match=f"first_captions is {first}"):
+        evaluate(similarity, None, "folds", pairing, first_captions=first)
+
+
+def test_the_command_uses_all_captions_of_coco_or_the_first_five_of_each(small, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-5fold", PROTOCOLS["folds"])
+    similarity, phi, pairing = uneven()
+    np.save("s.npy", similarity)
+    np.save("x.npy", phi)
+    np.savetxt("owner.txt", pairing, fmt="%d")
+    words = [
+        "evaluate",
+        "s.npy",
+        "--phi",
+        "x.npy",
+        "--image-of-caption",
+        "owner.txt",
+        "--dataset",
+        "coco-1k-5fold",
+        "--json",
+        "o.json",
+    ]
+    for more, first in (([], None), (["--first-captions", "5"], 5)):
+        said = run(*words, *more)
+        assert said.code == 0, said.err
+        wanted = evaluate(similarity, {"x": phi}, "folds", pairing, first_captions=first)
+        found = json.loads(Path("o.json").read_text())
+        assert found["file_captions"] == wanted.about["file_captions"]
+        assert [one["value"] for one in found["values"]] == pytest.approx([one["value"] for one in wanted.values])
 
 
 def test_both_ways_to_score_a_matrix_give_the_same_result(given):

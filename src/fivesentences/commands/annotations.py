@@ -13,12 +13,13 @@ from fivesentences.commands.arguments import Dataset, dataset_named
 from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, first_of, need
+from fivesentences.evaluation.gallery_files import captions_of
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.metrics import Positives
 from fivesentences.retrieval import Gallery
-from fivesentences.semantics.caption_file import read_captions, read_texts
+from fivesentences.semantics.caption_file import read_texts
 
 COCO_5K = "coco-5k"
 
@@ -103,17 +104,21 @@ class Annotations:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
                 is given for another gallery than COCO's 5K test split.
         """
-        if self.eccv and not PROTOCOLS[COCO_5K].accepts(*gallery.shape):
+        if self.eccv and gallery.shape != PROTOCOLS[COCO_5K].split:
             wanted = list(PROTOCOLS[COCO_5K].split)
             what = f"{gallery.name} is {list(gallery.shape)}, but --eccv is about COCO's test split, {wanted}"
-            raise InputError(what, cure="leave --eccv out")
+            more = "give --first-captions 5, or " if gallery.n_captions > wanted[1] else ""
+            raise InputError(what, cure=f"{more}leave --eccv out")
         n_images, n_captions = gallery.shape
         image_ids = read_list(self.image_ids, n_images, "ids", "images")
-        caption_ids = read_list(self.caption_ids, n_captions, "ids", "captions")
+        kept = np.ones(n_captions, dtype=bool) if gallery.kept is None else gallery.kept
+        caption_ids = read_list(self.caption_ids, len(kept), "ids", "captions")
+        if caption_ids is not None:
+            caption_ids = [one for one, is_kept in zip(caption_ids, kept, strict=True) if is_kept]
         notes: list[str] = []
         by_pairs = self.eccv or self.cxc is not None
         if self._are_ids_known and (by_pairs or self.instances is not None):
-            is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
+            is_told = captions is not None and is_in_order(captions_of(gallery, captions), caption_ids, captions)
             told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
             usual_images, usual_captions = (list(map(str, ids)) for ids in coco_test_ids())
             assumed = {}

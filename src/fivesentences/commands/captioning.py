@@ -14,6 +14,7 @@ from fivesentences.choices import Split
 from fivesentences.commands.arguments import SPLITS, Mirror, names_typed, split_asked
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, counted, visible
+from fivesentences.semantics.caption_order import note_on_candidates
 from fivesentences.semantics.captioned_images import read_captioned_images
 from fivesentences.semantics.captioning import (
     CAPTIONING_METRICS,
@@ -94,7 +95,7 @@ def captioning(
         for sentence in loud:
             print(visible(sentence), file=sys.stderr, flush=True)
     scores = score_captions(found.candidates, found.references, asked, default, mirror)
-    notes = [*loud, *found.notes]
+    notes = [*loud, *found.notes, *note_on_candidates(found.candidates, found.references)]
     texts = [*found.candidates, *(text for group in found.references for text in group)]
     if any(one.tokens not in ("characters", "as written") for one in scores.values()) and (
         alike := one_word_each(texts)

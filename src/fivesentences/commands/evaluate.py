@@ -18,13 +18,14 @@ from fivesentences.commands.score_sheets import content_of_models, labelled, mod
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import read_scores
+from fivesentences.evaluation.gallery_files import captions_of, read_scores
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
-from fivesentences.evaluation.query_tests import compare_all
+from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
+from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.storage import together
 
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
@@ -199,6 +200,9 @@ def evaluate(
         with working(f"compare {len(found)} models", n_pairs) as advance:
             how_tested = dataclasses.asdict(tests) | {"against": against, "progress": advance}
             tested = compare_all(evaluations, reference.image_of_caption, **how_tested)
+        notes += (
+            unlike(evaluations, reference.image_of_caption) if stored else []
+        )  # others are compared by their scores
     about = reference.evaluation.about | ({"scored": given.about} if given.about else {})
     labels = {key: about[key] for key in GALLERY}
     asked = [rows.sheet(evaluations, tested, notes)] if rows.asked else []
@@ -284,7 +288,10 @@ def _score(
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
     subject: dict[str, Any] = {}
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
-        subject = subject_of(scorer.whole, evaluations[model.name].about, given.about)
+        known = (
+            {} if given.captions is None else {"captions_sha256": captions_sha256(captions_of(gallery, given.captions))}
+        )
+        subject = subject_of(scorer.whole, evaluations[model.name].about, known | dict(given.about))
     owner = scorer.whole.image_of_caption
     results = {one.name: Result(one.name, one.words, evaluations[one.name], subject, owner) for one in given.models}
     if exports.per_query is not None:

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from numpy.typing import NDArray
 
 from fivesentences.commands.arguments import named
@@ -96,6 +97,7 @@ class ModelInputs:
         metric: Which phi of --captions (default cider); repeat for more.
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
+        first_captions: Use the first N captions of each image alone, such as 5 of COCO's 5 to 7.
     """
 
     phi: list[str] | None = None
@@ -103,6 +105,7 @@ class ModelInputs:
     metric: list[str] | None = None
     image_of_caption: Path | None = None
     transposed: bool = False
+    first_captions: Annotated[int | None, typer.Option(min=1, metavar="N")] = None
 
     @property
     def read(self) -> Read:
@@ -170,6 +173,7 @@ class ModelInputs:
         gallery, notes = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
+            first_captions=self.first_captions,
         )  # fmt: skip
         # Unless --metric requires it, what --phi gives already is not computed.
         if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:

@@ -38,6 +38,7 @@ def read_gallery(
     phis: Sequence[str] = (),
     captions: Path | None = None,
     more_rows: bool = False,
+    first_captions: int | None = None,
 ) -> tuple[Gallery, list[str]]:
     """Read images, captions, their similarity and phi matrices from files.
 
@@ -53,6 +54,7 @@ def read_gallery(
         captions: File of the captions; if it says whose they are, that is checked or taken.
         more_rows: True if phi may have more captions, see ``Gallery.with_phis``; the larger split is that of the
             protocol.
+        first_captions: How many captions of each image are used; None: all.
 
     Returns:
         The gallery, and sentences on how its similarity was computed.
@@ -72,12 +74,15 @@ def read_gallery(
     if given is None and pairing is not None:
         apart = "" if (np.diff(pairing) >= 0).all() else ", in which captions of an image are apart"
         notes.append(f"Images and captions are taken to be in the order of {captions}{apart}.")
-    gallery = Gallery.of(matrix, pairing, name=similarity)
+    gallery = Gallery.of(matrix, pairing, name=similarity).first_captions(first_captions)
     if protocol is not None:
         protocol.check(gallery)
-    if table is not None and len(table.captions) == gallery.n_captions:
+    if gallery.kept is not None:
+        used = f"{gallery.n_captions:,} of {len(gallery.kept):,} captions"
+        notes.append(f"{similarity}: the first {first_captions} of each image, {used}, numbered among these.")
+    if table is not None and len(table.captions) == n_captions:
         notes += [f"{captions}: {empty}, a caption without words." for empty in _empty_lines(table.captions)]
-        notes += note_on_order(table.captions, gallery.image_of_caption, captions)
+        notes += note_on_order(_fitting(table.captions, gallery, captions), gallery.image_of_caption, captions)
     if not phis:
         return gallery, notes
     texts = None if table is None else _fitting(table.captions, gallery, captions)
@@ -164,9 +169,12 @@ def with_phi_files(
         if Path(file).is_dir():
             raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
         matrix, note = read_matrix(file), _note_beside(Path(file))
+        of_all = gallery.kept is not None and len(matrix) == len(gallery.kept)
         if note is not None and Path(file).suffix == ".npy":
             check_seal(note, Path(file), noted=note_beside(file), cure="recompute phi")
-        if note is not None and matrix.shape == gallery.shape[::-1]:
+        if of_all:
+            matrix = matrix[gallery.kept]
+        elif note is not None and matrix.shape == gallery.shape[::-1]:
             pairing = gallery.image_of_caption if note.get("image_of_caption_sha256") else None
             check_made_of(Path(file), note, captions, pairing)
         noted = str((note or {}).get("phi") or "")
@@ -217,7 +225,9 @@ def captions_of(gallery: Gallery, path: Path) -> list[str]:
 
 
 def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]:
-    """Return captions that were read from a file, if they are as many as the gallery's."""
+    """Return captions that were read from a file, if they are as many as the gallery's, or as it was made of."""
+    if gallery.kept is not None and len(texts) == len(gallery.kept):
+        return [text for text, kept in zip(texts, gallery.kept, strict=True) if kept]
     if len(texts) != gallery.n_captions:
         empty = "".join(f"; {found}, and an empty line is a caption" for found in _empty_lines(texts))
         raise InputError(

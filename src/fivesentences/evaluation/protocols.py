@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.errors import Argument, Cure, InputError, did_you_mean
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
+from fivesentences.metrics.image_order import ImageOrder, alike_by
 from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
 from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
@@ -45,9 +47,13 @@ class Protocol:
     dataset: str = ""
 
     def accepts(self, n_images: int, n_captions: int) -> bool:
-        """Return True if a matrix has the size of the whole split, or of the only gallery."""
-        alone = (self.gallery, self.gallery * self.captions // self.images)
-        return (n_images, n_captions) == self.split or (self.folds == 1 and (n_images, n_captions) == alone)
+        """Return True if a matrix has the images of the whole split, or of the only gallery, and enough captions."""
+        is_split = n_images == self.images or (self.folds == 1 and n_images == self.gallery)
+        return is_split and n_captions >= self.usual(n_images)
+
+    def usual(self, n_images: int) -> int:
+        """Return how many captions published evaluations have of so many images."""
+        return n_images * self.captions // self.images
 
     def check(self, gallery: Gallery) -> None:
         """Refuse a gallery whose size is not the protocol's.
@@ -55,7 +61,10 @@ class Protocol:
         Raises:
             InputError: If it is not; it says which protocol the matrix fits.
         """
-        if self.accepts(*gallery.shape):
+        counts = np.bincount(gallery.image_of_caption)
+        # Fewer captions in equal blocks are those of another split, unless somebody asked for fewer.
+        is_wanted = gallery.kept is not None or counts.min() < counts.max()
+        if self.accepts(gallery.n_images, self.captions if is_wanted else gallery.n_captions):
             return
         fitting = ", ".join(other.name for other in PROTOCOLS.values() if other.accepts(*gallery.shape))
         raise InputError(
@@ -70,6 +79,20 @@ class Protocol:
     def split(self) -> tuple[int, int]:
         """Images and captions of the whole split."""
         return self.images, self.captions
+
+    def note(self, gallery: Gallery) -> list[str]:
+        """Return a sentence on how many captions are used, if published evaluations use another number."""
+        usual, counts = self.usual(gallery.n_images), np.bincount(gallery.image_of_caption)
+        if gallery.n_captions == usual:
+            return []
+        first = self.captions // self.images
+        cure = Cure(f"first_captions={first}", f"--first-captions {first}")
+        per = f"{counts.min()} to {counts.max()}"
+        more = f"; {cure} uses the first {first} of each, as published numbers do" if counts.min() >= first else ""
+        return [
+            f"{self.name}: all {gallery.n_captions:,} captions are used, {per} per image, where published evaluations "
+            f"use {usual:,}{more}."
+        ]
 
     def parts(self, n_images: int) -> list[slice]:
         """Return the images of each gallery of a matrix of so many images."""
@@ -125,16 +148,18 @@ def checked_gallery(
     protocol: Protocol | None,
     *,
     more_rows: bool = False,
+    first_captions: int | None = None,
     name: str = "similarity",
 ) -> Gallery:
     """Check the whole split, also against the protocol; arguments and errors are those of ``evaluate``."""
     refuse_evaluation(similarity, name)
     gallery = Gallery.of(similarity, image_of_caption, name=name)
+    if phis is not None:
+        gallery = gallery.with_phis(phis, more_rows=more_rows, split=None if protocol is None else protocol.split)
+    gallery = gallery.first_captions(first_captions)
     if protocol is not None:
         protocol.check(gallery)
-    if phis is None:
-        return gallery
-    return gallery.with_phis(phis, more_rows=more_rows, split=None if protocol is None else protocol.split)
+    return gallery
 
 
 def evaluate(
@@ -146,6 +171,7 @@ def evaluate(
     texts: ArrayLike | None = None,
     phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
     t2i: Similarity | None = None,
+    first_captions: int | None = None,
     ideal_pool: str = "gallery",
     inference: str | Inference = "naive",
     progress: Callable[[], object] | None = None,
@@ -176,6 +202,8 @@ def evaluate(
             that of a reranker, or of an encoder that is given an instruction with the query.
         protocol: A name in ``PROTOCOLS``; default: the whole matrix is one gallery.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
+        first_captions: Use the first so many captions of each image alone, such as 5 of COCO's 5 to 7; a phi that was
+            made of all of them keeps what it knows of the others.
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
@@ -197,7 +225,8 @@ def evaluate(
             raise InputError("a gallery has a similarity already; give embeddings of the images with texts.")
         similarity = gallery_of_embeddings(similarity, texts, image_of_caption, ("images", "texts"))
         image_of_caption = None  # which the gallery knows
-    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=more_rows)
+    how: dict[str, Any] = {"more_rows": more_rows, "first_captions": first_captions}
+    whole = checked_gallery(similarity, image_of_caption, phis, chosen, **how)
     if not isinstance(similarity, Gallery):
         whole = _noted(whole)
     if t2i is not None and not isinstance(t2i, Gallery):
@@ -264,6 +293,9 @@ CURES = {
 }
 
 
+ITS_ORDER = "which image each caption belongs to (image_of_caption; --image-of-caption FILE)"
+
+
 class ProtocolScorer:
     """Scores any number of similarities of the same images and captions, as ``evaluate`` scores one.
 
@@ -317,6 +349,9 @@ class ProtocolScorer:
             cut["caption_categories"] = None if of_captions is None else of_captions[own]
             self.parts.append((images, own, Evaluator(**cut, **options)))
         self._every_row = ideal_pool == "given_rows"
+        given = checked | {f"the positives {name}": one for name, one in (positives or {}).items()}
+        self._alike = {name: alike_by(one, whole.image_of_caption) for name, one in given.items() if one is not None}
+        self._first: tuple[str | Path, ImageOrder] | None = None  # the first similarity whose own items rank well
         self._galleries: dict[int, Gallery] = {}
 
     def __call__(
@@ -367,10 +402,34 @@ class ProtocolScorer:
         values = averaged([[value for value in one.values if value["direction"]] for one in found])
         placements = {side: Placement.joined([one.placements[side] for one in found]) for side in DIRECTIONS}
         notes = [note for one in given for note in (*one.notes, *note_on_equal_rows(one.similarity, one.name))]
+        for one, of in zip(given, sides, strict=True):
+            order = ImageOrder(one.similarity, one.image_of_caption)
+            if own := order.where_own_apart(one.similarity):
+                notes.append(f"{one.name}: {own}: check {ITS_ORDER}.")
+            if all(placements[side].ranks_well for side in of):
+                notes += self._on_order(one, order)
+        notes += [] if self.protocol is None else self.protocol.note(self.whole)
         if t2i is not None:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
+
+    def _on_order(self, given: Gallery, order: ImageOrder) -> list[str]:
+        """Return sentences on what has its images in another order than a similarity whose own items rank well."""
+        called = "the similarity"
+        phis = {name: phi[: given.n_captions].T for name, phi in given.phis.items()}
+        apart = {f"phi {name}": order.where_apart(phi) for name, phi in phis.items()}
+        apart |= {name: order.where_labels_apart(alike) for name, alike in self._alike.items()}
+        if self._first is None:
+            self._first = given.name, order
+        elif words := self._first[1].where_apart(given.similarity):
+            apart[str(self._first[0])], called = words, str(given.name)
+        return [
+            f"{name} and {called} agree only by chance, apart from own items, on {words}: check that both are in the "
+            f"same order, and {ITS_ORDER}."
+            for name, words in apart.items()
+            if words
+        ]
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
         """Yield the galleries that the protocol scores, one after the other."""

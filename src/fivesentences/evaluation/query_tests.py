@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NUMBERS_AT_ONCE = 30_000_000  # of the tests of several pairs, in memory at a time
+FEWEST_IMAGES = 100  # by whose ranks two models are compared
+BY_CHANCE = 2.0  # standard errors of a correlation
 NOT_OF_TWO = ["model", "against", "p_holm", "p_holm_all"]
 
 
@@ -170,6 +172,42 @@ def compare_all(
     frame.attrs.update(method=method, resamples=test.resamples, confidence=confidence, seed=seed)
     frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
     return frame.drop(columns="at")
+
+
+def unlike(models: Mapping[str, Evaluation], image_of_caption: NDArray[np.int64]) -> list[str]:
+    """Return a sentence on each model whose queries rank own items well, but others than those of the first model do.
+
+    What is hard for one model is hard for another, so that ranks of own items correlate, by 0.6 for the two models of
+    ``fivesentences example``. If they do not, queries of one file are in another order, and paired tests mean nothing.
+
+    Args:
+        models: By name, evaluations of the same images and captions with the values of every query.
+        image_of_caption: ``[captions]`` image index of each caption.
+    """
+    import scipy.stats  # takes a fifth of a second
+
+    known = {name: _difficulty(one, image_of_caption) for name, one in models.items()}
+    (first, of_first), *others = [(name, one) for name, one in known.items() if one is not None] or [("", np.zeros(0))]
+    notes = []
+    for name, of_other in others if len(of_first) >= FEWEST_IMAGES else ():
+        correlation = float(scipy.stats.spearmanr(of_first, of_other).statistic)
+        if correlation * np.sqrt(len(of_first)) < BY_CHANCE:
+            notes.append(
+                f"{name} and {first}: own items rank well, but what is hard for one is not for the other (Spearman's "
+                f"correlation {correlation:.2f} over {len(of_first):,} images, from image 0 on), as if their images "
+                "came in different orders; p pairs them by their order, so check it."
+            )
+    return notes
+
+
+def _difficulty(model: Evaluation, pairing: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return ``[images]`` logarithms of ranks, as queries and of their captions; None if hardly better than chance."""
+    ranks = {query["direction"]: query["values"] for query in model.queries if query["metric"] == "Mean r"}
+    if set(ranks) != {"i2t", "t2i"} or 4 * float(np.mean(ranks["t2i"])) > len(ranks["i2t"]):
+        return None
+    owner = np.searchsorted(model.scored["i2t"], pairing[model.scored["t2i"]])
+    of_captions = np.bincount(owner, np.log(ranks["t2i"])) / np.bincount(owner)
+    return np.asarray(np.log(ranks["i2t"]) + of_captions)
 
 
 def disagreements(tests: pd.DataFrame) -> list[str]:

@@ -282,7 +282,7 @@ class Evaluator:
             key = metric_of(number.key["metric"]).name, number.key["phi"], number.key["ground_truth"]
             nothing[key] = nothing.get(key, False) | found
         everything = np.zeros(len(ranks), dtype=bool) if category is None else category.n_relevant == ranking.n_gallery
-        placed = Placement.of(ranking, matrix, known.pairing, nothing, everything, own_phis)
+        placed = Placement.of(ranking, matrix, known.pairing, nothing, everything)
         return numbers + (self._hubs(ranking) if self.hubness else []), placed
 
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:

@@ -22,9 +22,6 @@ BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank
 BEYOND = 1.01  # more than a cosine
 LOW_RANK, GROWTH, ENOUGH_RANK = 1e-3, 8, 0.9  # pivots that count as rounding, and the share that does not
 DEVIATIONS = 3.0  # standard errors from the mean rank of a random order
-# Correlation of a similarity with phi: .2 to .4 on Flickr8k, .07 if phi is 0 for 99.8%, below .006 if shuffled.
-LITTLE = 0.01
-IMAGES, CAPTIONS, FEWEST = 250, 2_000, 50  # whose scores are compared with phi at most, and images at least
 TIED = {"captions": "an own caption ties with one of another image", "images": "the own image ties with another"}
 Flags = NDArray[np.bool_]
 ALWAYS_LEFT_OUT = ("labels", "lists of positives")  # what metrics need that leave queries out, whatever the policy
@@ -44,7 +41,6 @@ class Placement:
         everything: ``[queries]`` which have every item of the gallery in their category; False without categories.
         interleaved: ``[queries]`` whether own items stand far better if captions are taken to be in the order a, b, c,
             a, b, c instead of blocks.
-        agreement: By phi, ``[images]`` what ``agreement_with`` returns.
     """
 
     ahead: NDArray[np.int64]
@@ -54,7 +50,6 @@ class Placement:
     nothing: Mapping[Kind, Flags] = field(default_factory=dict)
     everything: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
     interleaved: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    agreement: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -64,7 +59,6 @@ class Placement:
         pairing: NDArray[np.int64],
         nothing: Mapping[Kind, Flags],
         everything: Flags,
-        phis: Mapping[str, NDArray],
     ) -> Placement:
         """Read a ranking of a gallery.
 
@@ -74,7 +68,6 @@ class Placement:
             pairing: ``[captions]`` image of each caption.
             nothing: As the attribute.
             everything: As the attribute.
-            phis: ``[captions, images]`` by name.
         """
         n_gallery = np.full(len(ranking.n_own), ranking.n_gallery)
         placed = cls(ranking.ahead, ranking.tied, ranking.n_own, n_gallery)
@@ -85,9 +78,8 @@ class Placement:
         if in_blocks and (placed.deviations or -np.inf) > -DEVIATIONS:
             turned = rank(matrix, other, ranking.direction, 1)
             found = (cls(turned.ahead, turned.tied, turned.n_own, n_gallery).deviations or 0.0) < -2 * DEVIATIONS
-        agreement = {name: agreement_with(phi, matrix, pairing) for name, phi in phis.items()}
         interleaved = np.full(len(n_gallery), found)
-        return replace(placed, nothing=nothing, everything=everything, interleaved=interleaved, agreement=agreement)
+        return replace(placed, nothing=nothing, everything=everything, interleaved=interleaved)
 
     @classmethod
     def joined(cls, several: Sequence[Placement]) -> Placement:
@@ -115,6 +107,11 @@ class Placement:
             return None
         return float((self.ahead + self.tied / 2 - mean).sum() / error)
 
+    @property
+    def ranks_well(self) -> bool:
+        """True if own items rank far better than by chance."""
+        return (self.deviations or 0.0) <= -2 * DEVIATIONS
+
 
 def notes_of(
     placements: Mapping[Direction, Placement], ks: Sequence[int], ms: Sequence[int] = (), empty: str = "zero"
@@ -136,7 +133,7 @@ def notes_of(
             _on_nothing(placed, words[0], empty),
         )
         notes += [f"{side}: {sentence}" for sentence in itertools.chain(*found)]
-    return [*notes, *dict.fromkeys(itertools.chain.from_iterable(map(_on_phi, placements.values())))]
+    return notes
 
 
 def _on_order(placed: Placement, ks: Sequence[int], queries: str, items: str) -> Iterator[str]:
@@ -182,56 +179,6 @@ def _on_gallery(placed: Placement, ks: Sequence[int], ms: Sequence[int], items: 
     if placed.everything.any():
         number = f"{placed.everything.sum():,} of {len(placed.everything):,} queries"
         yield f"{number} find all {items} in their category, so that mAP and R-P of these are 1 for every model."
-
-
-def _on_phi(placed: Placement) -> Iterator[str]:
-    """Yield a sentence on each phi that knows nothing of a similarity which finds the own items."""
-    if (placed.deviations or 0.0) > -2 * DEVIATIONS:
-        return
-    for name, values in placed.agreement.items():
-        known = values[~np.isnan(values)]
-        if len(known) < FEWEST:
-            continue
-        error = DEVIATIONS * known.std(ddof=1) / np.sqrt(len(known))
-        if known.mean() < max(error, LITTLE):
-            yield (
-                f"phi {name} and the similarity agree only by chance on captions of other images: check that both have "
-                "the same captions in the same order, and which image each belongs to (image_of_caption; "
-                "--image-of-caption FILE)."
-            )
-
-
-def agreement_with(phi: NDArray, matrix: NDArray, pairing: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return, for up to 250 images, the correlation of phi and similarity over up to 2,000 captions of other images.
-
-    What a caption scores for every image, such as a short one, is subtracted before. NaN where scores or phi do not
-    distinguish captions, or most scores are equal, as after an assignment.
-
-    Args:
-        phi: ``[captions or more, images]``.
-        matrix: ``[images, captions]``.
-        pairing: ``[captions]`` image of each caption.
-    """
-    images, captions = (
-        np.linspace(0, n - 1, min(n, most)).astype(np.int64)
-        for n, most in zip(matrix.shape, (IMAGES, CAPTIONS), strict=True)
-    )
-    own = pairing[captions] == images[:, None]
-    scores = np.asarray(matrix[np.ix_(images, captions)], dtype=np.float64)
-    level = np.median(scores, axis=1, keepdims=True)
-    blank = (scores == level).mean(axis=1) > 0.5
-    rest = [_centred(scores, own), _centred(np.asarray(phi[np.ix_(captions, images)].T, dtype=np.float64), own)]
-    lengths = np.prod([np.sqrt((one**2).sum(axis=1)) for one in rest], axis=0)
-    known = ~blank & (lengths > 0)
-    return np.where(known, (rest[0] * rest[1]).sum(axis=1) / np.where(known, lengths, 1.0), np.nan)
-
-
-def _centred(values: NDArray[np.float64], own: Flags) -> NDArray[np.float64]:
-    """Return values less the means of their rows and columns, both without the own items, which become 0."""
-    for axis in (1, 0, 1):
-        number = np.maximum((~own).sum(axis=axis, keepdims=True), 1)
-        values = np.where(own, 0.0, values - np.where(own, 0.0, values).sum(axis=axis, keepdims=True) / number)
-    return values
 
 
 def _on_nothing(placed: Placement, queries: str, empty: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import plain_array
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.repeated_rows import refuse_repeats, rows_of_images
 from fivesentences.semantics.validation import check_gains, checked_pairing
 
@@ -52,6 +52,7 @@ class Gallery:
         phis: By name, ``[captions, images]``; with ``more_rows`` perhaps further captions below those of the gallery.
         name: Name of the similarity for errors; a ``Path`` if it was read from that file.
         notes: Sentences on how the similarity was made of what was given.
+        kept: ``[captions that were given]`` which of them these are; None for all.
     """
 
     similarity: NDArray[Any]
@@ -59,6 +60,7 @@ class Gallery:
     phis: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     name: str | Path = "similarity"
     notes: tuple[str, ...] = ()
+    kept: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -158,6 +160,8 @@ class Gallery:
         called = similarity.name if isinstance(similarity, Gallery) else name or self.name
         notes = similarity.notes if isinstance(similarity, Gallery) else ()
         matrix = checked_similarity(similarity, self.shape, called)
+        if self.kept is not None and matrix.shape == (self.n_images, len(self.kept)):
+            matrix = matrix[:, self.kept]
         if matrix.shape != self.shape and matrix.shape == (self.n_captions, self.n_captions):
             matrix, merged = rows_of_images(matrix, self.image_of_caption, called)
             notes = (merged,)
@@ -165,6 +169,28 @@ class Gallery:
             shapes = f"{called} is {list(matrix.shape)} but {self.name} is {list(self.shape)}"
             raise InputError(f"{shapes}; both must be of the same images and captions.")
         return replace(self, similarity=matrix, name=called, notes=notes)
+
+    def first_captions(self, number: int | None) -> Gallery:
+        """Return the gallery of the first captions of each image, as benchmarks take the first five of COCO's.
+
+        Args:
+            number: How many of each image; images with fewer keep all. None: all of every image.
+
+        Raises:
+            InputError: If it is below 1.
+        """
+        if number is None:
+            return self
+        if number < 1:
+            raise InputError(f"is {number}; it must be at least 1.", where=Argument("first_captions"))
+        order = np.argsort(self.image_of_caption, kind="stable")
+        counts = np.bincount(self.image_of_caption)
+        place = np.empty(len(order), dtype=np.int64)  # of each caption among those of its image
+        place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        kept = place < number
+        phis = {name: np.concatenate([phi[: len(kept)][kept], phi[len(kept) :]]) for name, phi in self.phis.items()}
+        pairing = self.image_of_caption[kept]
+        return replace(self, similarity=self.similarity[:, kept], image_of_caption=pairing, phis=phis, kept=kept)
 
     def part(self, images: slice, every_row: bool = False) -> Gallery:
         """Return the gallery of some consecutive images and their captions.
@@ -191,6 +217,7 @@ class Gallery:
             similarity=self.similarity[images][:, captions],
             image_of_caption=self.image_of_caption[captions] - images.start,
             phis={name: phi[rows(phi), images] for name, phi in self.phis.items()},
+            kept=None,
         )
 
     def captions_of(self, images: slice) -> slice | NDArray[np.int64]:
