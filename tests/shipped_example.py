@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-import fivesentences
+from fivesentences.commands.example import SHIPPED as FOLDER
 
-FOLDER = Path(fivesentences.__file__).parent / "scenes" / "example"
 N_IMAGES, PER_IMAGE = 200, 5
 OWNER = np.repeat(np.arange(N_IMAGES), PER_IMAGE)
 
