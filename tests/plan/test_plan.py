@@ -22,7 +22,7 @@ from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.plan.places import Places
 from fivesentences.reproduction.plan.plan import Plan, plan_of
-from golden.golden import SCALES, plan_named
+from golden.golden import SCALES
 from plan.conftest import FETCHED, count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -48,7 +48,7 @@ def plans(own) -> Callable[[str], Plan]:
     """The plan of a scale, that of one's own images with ``own``, or of the tests' own with every kind of model."""
     mine = read(Scale, own / "my_images.yaml")
     others = {"my_images": lambda: plan_of(mine, CONFIG), "broad": lambda: plan_of(read(Scale, BROAD), CONFIG)}
-    return lambda name: others[name]() if name in others else plan_named(name)
+    return lambda name: others[name]() if name in others else plan_of(read(Scale, CONFIG / f"{name}.yaml"), CONFIG)
 
 
 @pytest.mark.workflow
@@ -56,7 +56,10 @@ def plans(own) -> Callable[[str], Plan]:
     "name",
     [pytest.param(name, marks=pytest.mark.slow) if name != "demo" else name for name in SCALES],
 )
-def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_downloaded(plans, own, jobs_of, name):
+def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_downloaded(
+    plans, own, jobs_of, name, monkeypatch
+):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)  # as ``jobs_of``
     plan = plans(name)
     scale = plan.scale
     jobs = jobs_of((own if name == "my_images" else CONFIG) / f"{name}.yaml")
