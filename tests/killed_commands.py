@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -139,10 +140,10 @@ class Killer:
             setup: What the process that starts the others does first.
         """
         self.folder, self._said = folder, folder.with_name("said")
-        for name, value in (("TMPDIR", "tmp"), ("FIVESENTENCES_CACHE", "cache"), ("XDG_CACHE_HOME", "cache")):
-            os.environ[name] = str(folder / value)
-        os.environ["SOURCE_DATE_EPOCH"] = "0"
-        self._starter = Starter(f"{self.SETUP}; {setup}", "killed_commands.perform(*arguments)")
+        inside = {"TMPDIR": "tmp", "FIVESENTENCES_CACHE": "cache", "XDG_CACHE_HOME": "cache"}
+        variables = {name: str(folder / value) for name, value in inside.items()} | {"SOURCE_DATE_EPOCH": "0"}
+        with patch.dict(os.environ, variables):  # of the processes alone
+            self._starter = Starter(f"{self.SETUP}; {setup}", "killed_commands.perform(*arguments)")
 
     def close(self) -> None:
         """End the process that starts the others."""
