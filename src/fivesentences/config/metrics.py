@@ -51,6 +51,8 @@ class Metric:
             ``Ranking``, then a ``Relevance`` if the metric needs phi, then the cut-off if its name ends in "@k", it
             returns ``[queries]`` fractions, or these and which queries have nothing to find. Empty for metrics with
             variants, which the evaluator knows.
+        chance: Where the function is that takes a ``RandomRanking`` instead and returns expected values; empty if no
+            closed form is known.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Metric:
     formulas: bool = False
     of_runs: bool = True
     scores: str = ""
+    chance: str = ""
 
     @property
     def needs_phi(self) -> bool:
@@ -96,10 +99,12 @@ METRICS: dict[str, Metric] = {
         _recall(
             name="R@k", measures="share of queries with a ground-truth item among the first k",
             source=f"{_FIVE}, eq. 2", sum="Rsum", scores="fivesentences.metrics.recall:recall_values",
+            chance="fivesentences.metrics.recall:recall_by_chance",
         ),
         _recall(
             name="true R@k", measures="share of a query's ground-truth items among the first k",
             source=f"{_FIVE}, eq. 1", scores="fivesentences.metrics.recall:true_recall_values",
+            chance="fivesentences.metrics.recall:true_recall_by_chance",
         ),
         _recall(
             name="Med r", measures="median rank of the best-placed ground-truth item, rounded down",
@@ -122,6 +127,7 @@ METRICS: dict[str, Metric] = {
             name="nDCG@k", measures="phi of the first k items, earlier ones counting more, over the largest possible",
             source="Järvelin and Kekäläinen 2002", family="nDCG by φ", unit="fraction", decimals=4, needs="phi",
             of_runs=False, scores="fivesentences.metrics.ndcg:ndcg_scores",
+            chance="fivesentences.metrics.ndcg:ndcg_scores",
         ),
         Metric(
             name="SR@k", measures="share of the items that phi calls most relevant (m of them) found among the first k",

@@ -232,7 +232,7 @@ def evaluate(
     if t2i is not None and not isinstance(t2i, Gallery):
         t2i = _noted(whole.with_similarity(t2i, "t2i"))
     scorer = ProtocolScorer(whole, chosen, ideal_pool=ideal_pool, **options)
-    return scorer(whole, t2i=t2i, inference=inference, progress=progress)
+    return replace(scorer(whole, t2i=t2i, inference=inference, progress=progress), chance=scorer.by_chance())
 
 
 def _noted(gallery: Gallery) -> Gallery:
@@ -413,6 +413,12 @@ class ProtocolScorer:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
+
+    def by_chance(self) -> Evaluation:
+        """Compute what a ranking in random order reaches, of every number that has a closed form."""
+        found = [evaluator.by_chance(self.gallery(self.whole, at)) for at, (*_, evaluator) in enumerate(self.parts)]
+        values = averaged([[value for value in one if value["direction"]] for one in found])
+        return Evaluation(values + sums_of(values), about_of(self.whole.shape, [self.whole.shape]))
 
     def _on_order(self, given: Gallery, order: ImageOrder) -> list[str]:
         """Return sentences on what has its images in another order than a similarity whose own items rank well."""

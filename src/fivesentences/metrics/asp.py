@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings
+from fivesentences.metrics.ranking import QueryBlock, block_of_queries, blocks_of_queries, parts, read_rankings
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
 from fivesentences.retrieval.blocks import whole_order
@@ -54,6 +54,31 @@ class AspReader:
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
                     self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found
+
+
+def asp_by_chance(phi: NDArray, direction: Direction, ties: str) -> NDArray[np.float64]:
+    """Return ``[queries]`` the expected ASP of a random ranking without ties.
+
+    An item of rank r by phi has any rank s of n with the same probability. Over all r and s the mean of
+    min(r, s) / max(r, s) is (n + 1) / (2 n), whatever phi is; where equal phi share a rank, the mean is over theirs.
+
+    Args:
+        phi: ``[captions, images]``, checked.
+        direction: Which side the queries are.
+        ties: Rule for equal phi, of ``ASP_TIES``.
+    """
+    n_items, n_queries = phi.shape if direction == "i2t" else phi.shape[::-1]
+    if ties == "index":
+        return np.full(n_queries, (n_items + 1) / (2 * n_items))
+    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n_items + 1))])
+    doubled = np.arange(1, 2 * n_items + 1)  # twice a rank, which may be a half
+    below = doubled // 2
+    of_rank = (below * (below + 1) / doubled + doubled / 2 * (harmonic[-1] - harmonic[below])) / n_items
+    expected = np.empty(n_queries)
+    for part, of_phi in blocks_of_queries(phi.T, direction):
+        ranks = _doubled_in_order(of_phi, whole_order(of_phi), ties)
+        expected[part] = of_rank[ranks.astype(np.int64) - 1].mean(axis=1)
+    return expected
 
 
 def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> NDArray[np.integer]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import each_once
 from fivesentences.errors import InputError
+from fivesentences.metrics.chance import any_found, summed_precision
 from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
@@ -54,6 +55,29 @@ class CategoryReader:
     def scores(self, cutoff: Cutoff) -> Scores:
         """Return the average precision at one of the cut-offs."""
         return self.average_precision[cutoff], self.n_relevant == 0
+
+    def by_chance(self, cutoff: Cutoff) -> Scores:
+        """Return the expected average precision of a random ranking at one of the cut-offs."""
+        size, relevant = len(self.gallery), self._relevant_by_count()
+        if cutoff == "R":
+            expected = summed_precision(relevant, size, relevant) / np.maximum(1, relevant)
+        elif cutoff is None or cutoff >= size:
+            expected = expected_average_precision(relevant, size)
+        else:  # by the number h of hits: the precision of h items among so many, in random order
+            found = any_found(relevant, size, cutoff)
+            harmonic = float((1 / np.arange(1, cutoff + 1)).sum())
+            further = (cutoff * relevant / size - found) / max(1, cutoff - 1)
+            expected = (harmonic * found + (cutoff - harmonic) * further) / cutoff
+        return np.where(relevant > 0, expected, 0.0), relevant == 0
+
+    def r_precision_by_chance(self) -> Scores:
+        """Return the expected R-precision of a random ranking."""
+        relevant = self._relevant_by_count()
+        return relevant / len(self.gallery), relevant == 0
+
+    def _relevant_by_count(self) -> NDArray[np.int64]:
+        count = np.bincount(self.gallery[self.gallery >= 0], minlength=int(self.queries.max(initial=0)) + 1)
+        return np.where(self.queries >= 0, count[np.maximum(0, self.queries)], 0)
 
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""

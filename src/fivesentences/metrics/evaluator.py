@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.choices import each_once
 from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import Argument, InputError
-from fivesentences.metrics.asp import ASP_TIES, AspReader
+from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
+from fivesentences.metrics.chance import RandomRanking
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.notes import Placement, notes_of
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
@@ -203,6 +204,20 @@ class Evaluator:
         """Return sentences on what the numbers hang on: ties, chance, small galleries, queries with nothing to find."""
         return notes_of(placements, self.ks, self.ms if self._known and self._known.phis else (), self.empty)
 
+    def by_chance(self, similarity: Similarity) -> list[MetricValue]:
+        """Compute what a ranking in random order reaches on average, of every number that has a closed form.
+
+        Args:
+            similarity: As in a call; only its shape counts, and the pairing and phi of a ``Gallery``.
+
+        Raises:
+            InputError: As in a call.
+        """
+        _, known = self._use(similarity)
+        numbers = [number for side in DIRECTIONS for number in self._numbers_by_chance(known, side)]
+        values: list[MetricValue] = [{**number.key, "value": number.value} for number in numbers]
+        return values + sums_of(values)
+
     def _use(self, similarity: Similarity) -> tuple[Gallery, _Known]:
         """Check the matrix and return what is known of its gallery, computed again only where the gallery changed."""
         given = similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity")
@@ -285,16 +300,43 @@ class Evaluator:
         placed = Placement.of(ranking, matrix, known.pairing, nothing, everything)
         return numbers + (self._hubs(ranking) if self.hubness else []), placed
 
+    def _numbers_by_chance(self, known: _Known, side: Direction) -> Iterator[_Number]:
+        """Yield the expected numbers of one direction, in the order of ``_numbers``."""
+        ranking = RandomRanking.of(known.pairing, known.shape[0], side)
+        yield from self._registered(ranking)
+        yield _Number(key_of("Mean r", side), float(np.mean((ranking.n_gallery + 1) / (ranking.n_own + 1))))
+        for name, relevance in known.relevance.items():
+            yield from self._ncs(ranking, known.relevance_of_ncs[name], name)
+            yield from self._semantic_recall(ranking, relevance, name)
+            yield from self._registered(ranking, relevance, name)
+        for ties, (name, relevance) in itertools.product(self.asp_ties, known.relevance.items()):
+            own = relevance.phi[: len(known.pairing)]
+            yield _mean(key_of("ASP", side, formula=ties, phi=name), asp_by_chance(own, side, ties))
+        if known.distances is not None:
+            of_zetas = PlausibleReader(known.distances, side).by_chance()
+            yield _mean(key_of("PMRP", side), of_zetas.mean(axis=0))
+        if known.codes is not None:
+            category = CategoryReader(known.codes, side, self.category_cutoffs)
+            for cutoff in self.category_cutoffs:
+                metric = "mAP" if cutoff is None else f"mAP@{cutoff}"
+                yield self._mean(key_of(metric, side), category.by_chance(cutoff))
+            yield self._mean(key_of("R-P", side), category.r_precision_by_chance())
+        for name, positives in self._positives.items():
+            yield from self._of_positives(ranking, positives, name)
+
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """Return a mean over queries of which some may have nothing to find."""
         direction: Direction = "i2t" if key["direction"] == "i2t" else "t2i"
         return replace(_mean(key, after_policy(scores, empty or self.empty, direction)), nothing=scores[1])
 
-    def _registered(self, ranking: Ranking, relevance: Relevance | None = None, phi: str = "") -> Iterator[_Number]:
+    def _registered(
+        self, ranking: Ranking | RandomRanking, relevance: Relevance | None = None, phi: str = ""
+    ) -> Iterator[_Number]:
         """Yield the metrics whose entry in the registry names the function that computes them."""
         for metric in METRICS.values():
-            if metric.scores and metric.needs_phi == (relevance is not None):
-                compute = pkgutil.resolve_name(metric.scores)
+            function = metric.scores if isinstance(ranking, Ranking) else metric.chance
+            if function and metric.needs_phi == (relevance is not None):
+                compute = pkgutil.resolve_name(function)
                 given = (ranking,) if relevance is None else (ranking, relevance)
                 for k in self.ks if metric.name.endswith("@k") else (None,):
                     name = metric.name if k is None else f"{metric.name[:-1]}{k}"
@@ -302,8 +344,9 @@ class Evaluator:
                     key = key_of(name, ranking.direction, phi=phi)
                     yield self._mean(key, scores) if isinstance(scores, tuple) else _mean(key, scores)
 
-    def _of_positives(self, ranking: Ranking, positives: Positives, name: str) -> Iterator[_Number]:
-        hits = hits_of_ranking(ranking.items, positives, ranking.direction)
+    def _of_positives(self, ranking: Ranking | RandomRanking, positives: Positives, name: str) -> Iterator[_Number]:
+        items = ranking.items if isinstance(ranking, Ranking) else ranking
+        hits = hits_of_ranking(items, positives, ranking.direction)
         found = {f"{name} R@{k}": hits.recall(k) for k in self.ks}
         if name not in RECALL_ONLY:
             found[f"{name} R-P"] = hits.r_precision()
@@ -311,7 +354,7 @@ class Evaluator:
         for metric, values in found.items():
             yield self._mean(key_of(metric, ranking.direction), hits.scores(values, "skip"), "skip")
 
-    def _ncs(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
+    def _ncs(self, ranking: Ranking | RandomRanking, relevance: Relevance, phi: str) -> Iterator[_Number]:
         of_formula: dict[Any, tuple[Any, str, Sequence[Any]]] = {
             "released": (released_ncs, "discount", self.discounts),
             "paper": (paper_ncs, "m", self.ncs_ms),
@@ -324,7 +367,7 @@ class Evaluator:
                 for k, scores in compute(ranking, relevance, self.ks, kept == "kept", variant).items():
                     yield self._mean(key_of(f"N@{k}", ranking.direction, **named), scores)
 
-    def _semantic_recall(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
+    def _semantic_recall(self, ranking: Ranking | RandomRanking, relevance: Relevance, phi: str) -> Iterator[_Number]:
         if not self.ms:
             return
         side, deepest = ranking.direction, max(self.ms)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.chance import RandomRanking
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent, share_of
@@ -18,39 +19,61 @@ RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
 
 
 def released_ncs(
-    ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, discount: str | None = None
+    ranking: Ranking | RandomRanking,
+    relevance: Relevance,
+    ks: Sequence[int],
+    keep_ground_truth: bool,
+    discount: str | None = None,
 ) -> dict[int, Scores]:
     """Return the mean phi of the k retrieved items over the mean of the k largest, per query."""
     deepest = max(ks)
-    lists = ranking, relevance.ideal(ranking.direction, deepest)
-    items = [each.first(deepest, keep_ground_truth) for each in lists]
-    phis = [relevance.values(each, ranking.direction) for each in items]
 
-    def mean(values: NDArray[np.float64], items: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-        values, present = values[:, :k], items[:, :k] >= 0
-        if discount == "log":
-            values = values * np.log2(k - np.arange(values.shape[1]) + 1.0)
-        return np.asarray(values.sum(axis=1) / np.maximum(1, np.count_nonzero(present, axis=1)))
+    def weights(width: int, k: int) -> NDArray[np.float64]:
+        return np.log2(k - np.arange(width) + 1.0) if discount == "log" else np.ones(width)
 
-    means = {k: (mean(phis[0], items[0], k), mean(phis[1], items[1], k)) for k in ks}
-    return {k: (retrieved / (ideal + RELEASED_EPSILON), ideal == 0) for k, (retrieved, ideal) in means.items()}
+    def means(ranking: Ranking) -> dict[int, NDArray[np.float64]]:
+        items = ranking.first(deepest, keep_ground_truth)
+        values, present = relevance.values(items, ranking.direction), items >= 0
+        width = {k: min(k, items.shape[1]) for k in ks}
+        total = {k: (values[:, : width[k]] * weights(width[k], k)).sum(axis=1) for k in ks}
+        return {k: total[k] / np.maximum(1, np.count_nonzero(present[:, : width[k]], axis=1)) for k in ks}
+
+    ideals = means(relevance.ideal(ranking.direction, deepest))
+    if isinstance(ranking, Ranking):
+        retrieved = means(ranking)
+    else:
+        n_items, mean = ranking.n_items(keep_ground_truth), relevance.mean_phi(ranking.direction, keep_ground_truth)
+        factor = {k: np.concatenate([[0.0], np.cumsum(weights(k, k))]) for k in ks}
+        there = {k: np.minimum(n_items, k) for k in ks}
+        retrieved = {k: mean * factor[k][there[k]] / np.maximum(1, there[k]) for k in ks}
+    return {k: (retrieved[k] / (ideals[k] + RELEASED_EPSILON), ideals[k] == 0) for k in ks}
 
 
 def paper_ncs(
-    ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, m: int | None = None
+    ranking: Ranking | RandomRanking,
+    relevance: Relevance,
+    ks: Sequence[int],
+    keep_ground_truth: bool,
+    m: int | None = None,
 ) -> dict[int, Scores]:
     """Return per query the phi of retrieved items among the m best, over the phi of these m; m = k by default."""
     direction, deepest = ranking.direction, max(ks)
     most = m or deepest
-    retrieved_items = ranking.first(deepest, keep_ground_truth)
     ideal_items = relevance.ideal(direction, most).first(most, keep_ground_truth)
-    slot = slots(retrieved_items, ideal_items)
-    retrieved, ideal = relevance.values(retrieved_items, direction), relevance.values(ideal_items, direction)
+    ideal = relevance.values(ideal_items, direction)
+    if isinstance(ranking, Ranking):
+        retrieved_items = ranking.first(deepest, keep_ground_truth)
+        slot, retrieved = slots(retrieved_items, ideal_items), relevance.values(retrieved_items, direction)
+    else:
+        of_gallery = np.where(ideal_items < ranking.n_gallery, ideal, 0.0)  # rows beyond it are never retrieved
     scores = {}
     for k in ks:
         size = m or k
-        credited = np.where(slot[:, :k] < min(size, ideal_items.shape[1]), retrieved[:, :k], 0.0).sum(axis=1)
         possible = ideal[:, :size].sum(axis=1)
+        if isinstance(ranking, Ranking):
+            credited = np.where(slot[:, :k] < min(size, ideal_items.shape[1]), retrieved[:, :k], 0.0).sum(axis=1)
+        else:
+            credited = of_gallery[:, :size].sum(axis=1) * ranking.share(k, keep_ground_truth)
         scores[k] = share_of(credited, possible, possible == 0)
     return scores
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.chance import RandomRanking
 from fivesentences.metrics.ranking import Ranking, ranking_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, share_of
@@ -18,16 +19,25 @@ GAINS = ("linear", "exponential")
 LARGEST_EXPONENT = 900  # sums over a gallery stay below 2**1024
 
 
-def ndcg_scores(ranking: Ranking, relevance: Relevance, k: int, gains: str = "linear") -> Scores:
-    """Return the discounted gain of the first k items over that of the k items of highest phi, per query."""
+def ndcg_scores(ranking: Ranking | RandomRanking, relevance: Relevance, k: int, gains: str = "linear") -> Scores:
+    """Return the discounted gain of the first k items over that of the k items of highest phi, per query.
+
+    A random ranking has linear gains.
+    """
+
+    def weights(width: int) -> NDArray[np.float64]:
+        return 1 / np.log2(np.arange(2, width + 2))
 
     def discounted(items: NDArray[np.int64]) -> NDArray[np.float64]:
         gain = relevance.values(items[:, :k], ranking.direction)
         gain = np.exp2(gain) - 1 if gains == "exponential" else gain
-        return np.asarray(gain @ (1 / np.log2(np.arange(2, gain.shape[1] + 2))))
+        return np.asarray(gain @ weights(gain.shape[1]))
 
     ideal = discounted(relevance.ideal(ranking.direction, k).items)
-    return share_of(discounted(ranking.items), ideal, ideal == 0)
+    if isinstance(ranking, Ranking):
+        return share_of(discounted(ranking.items), ideal, ideal == 0)
+    expected = relevance.mean_phi(ranking.direction) * weights(min(k, ranking.n_gallery)).sum()
+    return share_of(expected, ideal, ideal == 0)
 
 
 def ndcg(

@@ -79,6 +79,14 @@ class PlausibleReader:
         self.is_query = distances.labelled if direction == "i2t" else distances.labelled[distances.pairing]
         self.r_precision = np.full((len(self.zetas), len(self.is_query)), np.nan)
 
+    def by_chance(self) -> NDArray[np.float64]:
+        """Return ``[zetas, queries]`` expected R-precision of a random ranking: the share of items that match."""
+        pairing, labelled = self.distances.pairing, self.distances.labelled
+        of_image = np.bincount(pairing, minlength=len(labelled)) if self.direction == "i2t" else np.ones(len(labelled))
+        share = [(self.distances.distance <= zeta) @ of_image / of_image[labelled].sum() for zeta in self.zetas]
+        of_queries = np.stack(share)[:, ... if self.direction == "i2t" else pairing]
+        return np.where(self.is_query, of_queries, np.nan)
+
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
         distance, pairing, labelled = self.distances.distance, self.distances.pairing, self.distances.labelled

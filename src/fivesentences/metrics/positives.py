@@ -15,6 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
+from fivesentences.metrics.chance import RandomRanking, any_found, summed_precision
 from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_cutoffs, checked_direction
@@ -191,6 +192,31 @@ class Hits:
         return percent(after_policy(self.scores(values, empty), empty, self.direction))
 
 
+@dataclass(frozen=True, eq=False)
+class ExpectedHits(Hits):
+    """The same of a random ranking: ``hit`` is empty, and values are expected ones.
+
+    Attributes:
+        inside: ``[some]`` positives that are in the gallery.
+        n_gallery: Items of the gallery.
+    """
+
+    inside: NDArray[np.int64]
+    n_gallery: int
+
+    def recall(self, k: int) -> NDArray[np.float64]:
+        """Return ``[some]`` the probability that a positive is among the first k."""
+        return any_found(self.inside, self.n_gallery, k)
+
+    def r_precision(self) -> NDArray[np.float64]:
+        """Return ``[some]`` the expected share of positives among the first R."""
+        return np.asarray(np.minimum(self.number, self.n_gallery) * self.inside / (self.n_gallery * self.number))
+
+    def average_precision_at_r(self) -> NDArray[np.float64]:
+        """Return ``[some]`` the expected mean over the places 1 to R of the precision there."""
+        return summed_precision(self.inside, self.n_gallery, self.number) / self.number
+
+
 def find_hits(similarity: Similarity, positives: Positives, direction: str, depth: int = 1, to_r: bool = False) -> Hits:
     """Rank the gallery for every query that has a positive, and look its first items up in the lists.
 
@@ -217,11 +243,14 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
     return hits_of_ranking(np.concatenate(items), positives, side)
 
 
-def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: Direction) -> Hits:
+def hits_of_ranking(items: NDArray[np.int64] | RandomRanking, positives: Positives, direction: Direction) -> Hits:
     """Find hits in ``[queries, depth]`` rankings of all queries, best first."""
-    number = positives.number(direction)
+    number, of_queries = positives.number(direction), positives.of_queries(direction)
     queries = np.flatnonzero(number)
-    hit = _contains(positives.of_queries(direction), queries, items[queries])
+    if isinstance(items, RandomRanking):
+        none, inside = np.empty((len(queries), 0), dtype=bool), np.diff(of_queries.indptr)[queries].astype(np.int64)
+        return ExpectedHits(direction, len(number), queries, none, number[queries], inside, items.n_gallery)
+    hit = _contains(of_queries, queries, items[queries])
     return Hits(direction, len(number), queries, hit, number[queries])
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.metrics.chance import RandomRanking, any_found
 from fivesentences.metrics.ranking import Ranking, ranking_of
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs, checked_direction
@@ -34,6 +35,16 @@ def recall_values(ranking: Ranking, k: int) -> NDArray[np.float64]:
 def true_recall_values(ranking: Ranking, k: int) -> NDArray[np.float64]:
     """Return ``[queries]`` share of the query's ground-truth items among the first ``k``."""
     return np.asarray(np.count_nonzero(ranking.own[:, :k], axis=1) / ranking.n_own)
+
+
+def recall_by_chance(ranking: RandomRanking, k: int) -> NDArray[np.float64]:
+    """Return ``[queries]`` expected ``recall_values`` of a random ranking."""
+    return any_found(ranking.n_own, ranking.n_gallery, k)
+
+
+def true_recall_by_chance(ranking: RandomRanking, k: int) -> NDArray[np.float64]:
+    """Return ``[queries]`` expected ``true_recall_values`` of a random ranking."""
+    return ranking.share(k)
 
 
 def statistics_of(ranks: NDArray[np.int64]) -> RankStatistics:

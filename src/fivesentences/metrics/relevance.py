@@ -31,6 +31,7 @@ class Relevance:
         self.phi, self.pairing = phi, pairing
         self.n_captions, self.n_images = len(pairing), phi.shape[1]
         self._ideal: dict[Direction, Ranking] = {}
+        self._sums: dict[Direction, NDArray[np.float64]] = {}
         self._neighbours: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
         self._own = References(pairing)
 
@@ -49,6 +50,21 @@ class Relevance:
         present = np.maximum(items, 0)
         found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
         return np.where(items < 0, 0.0, found.astype(np.float64))
+
+    def mean_phi(self, direction: Direction, keep_ground_truth: bool = True) -> NDArray[np.float64]:
+        """Return ``[queries]`` mean phi over the gallery, with the query's own items or without them; 0 without any."""
+        if direction not in self._sums:
+            of_gallery = self.phi[: self.n_captions]
+            self._sums[direction] = of_gallery.sum(axis=0 if direction == "i2t" else 1, dtype=np.float64)
+        total = self._sums[direction]
+        size = np.full(len(total), self.n_captions if direction == "i2t" else self.n_images)
+        if not keep_ground_truth:
+            own = self.phi[np.arange(self.n_captions), self.pairing].astype(np.float64)
+            if direction == "i2t":
+                total, size = total - np.bincount(self.pairing, own, self.n_images), size - self._own.count
+            else:
+                total, size = total - own, size - 1
+        return np.asarray(np.where(size > 0, total, 0.0) / np.maximum(1, size))
 
     @cached_property
     def blank_images(self) -> NDArray[np.bool_]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config.metrics import parse_metric
-from fivesentences.errors import counted
+from fivesentences.config.metrics import metric_of, parse_metric
+from fivesentences.errors import InputError, counted
 from fivesentences.metrics.ranking import TIE_RULE
-from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, Row, pick
+from fivesentences.metrics.values import KEYS, MetricValue, NoSuchNumber, QueryValues, Row, pick
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fivesentences.retrieval.arguments import Direction
 
 GALLERY_COLUMNS = ("protocol", "images", "captions", "galleries", "tie_rule")
+ABOVE_CHANCE = "Above chance: (value - chance) / (best value - chance), where a random ranking reaches 0."
+NO_ROOM = 1 - 1e-6  # a share of the best value: NCS of a whole gallery is below 100 by its epsilon alone
 WHOLE = "the whole matrix is one gallery"
 
 
@@ -35,6 +37,8 @@ class Evaluation:
         queries: The value of each metric for every scored query, if it was asked for; medians, sums and statistics of
             hubs have none.
         scored: By direction, ``[queries]`` index in the file of each scored query, in the order of ``queries``.
+        chance: What a ranking in random order reaches on average, of the numbers that have a closed form:
+            ``scores.chance["NCS@5", "i2t"]``; None if it was not asked for.
     """
 
     values: list[MetricValue]
@@ -42,6 +46,7 @@ class Evaluation:
     queries: list[QueryValues] = field(default_factory=list)
     scored: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     placements: Mapping[Direction, Placement] = field(default_factory=dict)
+    chance: Evaluation | None = None
 
     @classmethod
     def joined(cls, several: Sequence[Evaluation]) -> Evaluation:
@@ -102,6 +107,35 @@ class Evaluation:
             NoSuchNumber: If there is none, or there are several; it is an ``InputError`` and a ``KeyError``.
         """
         return pick(self.values, metric, direction, **variant)["value"]
+
+    def above_chance(self) -> Evaluation:
+        """Return how far numbers stand from chance to the best value: 0 is what chance reaches, 100 (or 1) the best.
+
+        With c the number of a random ranking, a percentage p becomes 100 (p - c) / (100 - c), and a fraction likewise;
+        values of queries are scaled by the same c, so that their mean stays the number; sums are of the scaled
+        numbers. Ranks, medians and hubs, and numbers whose c is the best value, are left out.
+
+        Raises:
+            InputError: If chance is not known.
+        """
+        if self.chance is None:
+            raise InputError("what chance reaches is not known of these numbers; score the similarity again.")
+        chance = {tuple(row[key] for key in KEYS): row["value"] for row in self.chance.values}  # type: ignore[literal-required]
+
+        def scaled(rows: Sequence[Any], name: str) -> list[Any]:
+            found = []
+            for row in rows:
+                best = {"percent": 100.0, "fraction": 1.0}.get(metric_of(row["metric"]).unit)
+                by_chance = chance.get(tuple(row[key] for key in KEYS))
+                if row["direction"] and best is not None and by_chance is not None and by_chance < best * NO_ROOM:
+                    found.append({**row, name: best * (row[name] - by_chance) / (best - by_chance)})
+            return found
+
+        values = scaled(self.values, "value")
+        about = {**self.about, "notes": [*self.about.get("notes", ()), ABOVE_CHANCE]}
+        return replace(
+            self, values=values + sums_of(values), queries=scaled(self.queries, "values"), about=about, chance=None
+        )
 
     def tidy(self) -> pd.DataFrame:
         """Return one row per number: the keys of ``MetricValue``, and columns on the gallery (``GALLERY_COLUMNS``).

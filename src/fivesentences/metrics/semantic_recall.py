@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fivesentences.metrics.chance import RandomRanking, any_found
 from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
 from fivesentences.metrics.values import POLICIES, Scores, after_policy, percent, share_of
@@ -15,7 +16,7 @@ from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
 
 def semantic_recall_scores(
-    ranking: Ranking,
+    ranking: Ranking | RandomRanking,
     relevance: Relevance,
     ks: Sequence[int],
     m: int,
@@ -26,30 +27,38 @@ def semantic_recall_scores(
 ) -> dict[int, Scores]:
     """Return hits among the relevant items, per query; arguments as in ``semantic_recall``."""
     direction = ranking.direction
-    items = ranking.first(max(ks), keep_ground_truth)
     if formula == "released":
         alike, sums = relevance.neighbours(m, keep_ground_truth)  # [images, m]
         # The released class fails if the image is in none of its own captions' lists because phi never names it.
         nothing = relevance.blank_images | ~(sums != 0).any(axis=1)
         if direction == "i2t":
-            image_of_item = np.where(items < 0, -1, relevance.pairing[np.maximum(items, 0)])
-            hit = slots(image_of_item, alike) < alike.shape[1]
             n_relevant = relevance.captions_of(alike).sum(axis=1)
-            weights = relevance.phi_of_captions_of(alike) if weighting == "soft" else None
+            weight = relevance.phi_of_captions_of(alike).sum(axis=1) if weighting == "soft" else None
         else:
             alike, nothing = alike[relevance.pairing], nothing[relevance.pairing]
-            hit = slots(items, alike) < alike.shape[1]
             n_relevant = np.count_nonzero(alike >= 0, axis=1)
-            weights = relevance.values(alike, direction) if weighting == "soft" else None
-        if weights is not None:
-            nothing = nothing | (weights.sum(axis=1) == 0)
-            scale = weights.sum(axis=1) * np.maximum(1, n_relevant)
+            weight = relevance.values(alike, direction).sum(axis=1) if weighting == "soft" else None
+        if weight is not None:
+            nothing = nothing | (weight == 0)
+            scale = weight * np.maximum(1, n_relevant)
     else:
-        best = relevance.ideal(direction, m).first(m, keep_ground_truth)
-        scale = relevance.values(best, direction).sum(axis=1)
+        alike = relevance.ideal(direction, m).first(m, keep_ground_truth)
+        weight = scale = relevance.values(alike, direction).sum(axis=1)
         nothing = scale == 0
-        hit = slots(items, best) < best.shape[1]
-        n_relevant = np.count_nonzero(best >= 0, axis=1)
+        n_relevant = np.count_nonzero(alike >= 0, axis=1)
+    if not isinstance(ranking, Ranking):
+        shares = {k: ranking.share(k, keep_ground_truth) for k in ks}
+        if weight is not None and weighting == "soft":
+            return {k: share_of(share * weight, scale, nothing) for k, share in shares.items()}
+        if style == "vse_recall":
+            n_items = ranking.n_items(keep_ground_truth)
+            shares = {k: any_found(n_relevant, n_items, k) for k in ks}
+        return {k: (share, nothing) for k, share in shares.items()}
+    items = ranking.first(max(ks), keep_ground_truth)
+    of_item = items
+    if formula == "released" and direction == "i2t":
+        of_item = np.where(items < 0, -1, relevance.pairing[np.maximum(items, 0)])
+    hit = slots(of_item, alike) < alike.shape[1]
     if weighting == "soft":
         gained = np.where(hit, relevance.values(items, direction), 0.0)
         return {k: share_of(gained[:, :k].sum(axis=1), scale, nothing) for k in ks}
