@@ -119,4 +119,4 @@ def test_models_with_a_similarity_per_direction_are_compared(run, folder):
 def test_products_get_a_note_and_cosines_none(run, embeddings):
     np.save("products.npy", np.load("img.npy") @ np.load("txt.npy").T)
     assert "products.npy reaches" in run("evaluate", "products.npy").out
-    assert "reaches" not in run("evaluate", "sims.npy").out
+    assert "sims.npy reaches" not in run("evaluate", "sims.npy").out

@@ -47,7 +47,7 @@ def test_the_command_reports_what_the_library_computes(run, folder, words, optio
     said = run("evaluate", "sims.npy", "--phi", "cider.npy", *words.split(), "--json", "out.json")
     assert said.code == 0
     wanted = evaluate(np.load("sims.npy"), {"cider": np.load("cider.npy")}, **options)
-    assert content()["values"] == wanted.values
+    assert content()["values"] == wanted.rows
     assert wanted.about.items() <= content().items()
     assert f"{wanted.value('R@1', 'i2t'):.2f}" in said.out
     assert "equal scores are ordered by index, lower first" in said.out
@@ -87,7 +87,7 @@ def test_instances_and_pairs_that_are_named_by_ids_are_scored(run, folder):
     said = run("evaluate", "sims.npy", "--instances", "instances.json", "--cxc", "sits.csv", *ids, "--json", "out.json")
     assert said.code == 0, said.err
     options = {"labels": np.eye(90)[kind], "positives": {"CxC": Positives.symmetric(positive)}}
-    assert content()["values"] == evaluate(np.load("sims.npy"), **options).values
+    assert content()["values"] == evaluate(np.load("sims.npy"), **options).rows
 
 
 def test_the_mean_of_several_phi_is_scored_too(run, folder):
@@ -103,8 +103,10 @@ def test_the_mean_of_several_phi_is_scored_too(run, folder):
 def test_fractions_have_four_decimals_and_a_note(folder, run):
     Path("categories.txt").write_text("".join(f"{n % 4}\n" for n in range(20)))
     said = run("evaluate", "sims.npy", "--categories", "categories.txt", "--map-cutoffs", "all,R,50")
-    shown = {line.split()[0]: line.split()[1:] for line in said.out.splitlines() if line[:3] in ("mAP", "R-P", "R@k")}
-    assert {"mAP", "mAP@50", "mAP@R", "R-P", "R@k"} == set(shown)
-    for name, cells in shown.items():
+    lines = [line.split() for line in said.out.splitlines() if line[:3] in ("mAP", "R-P", "R@k")]
+    assert [line[1] == "chance" for line in lines] == [False, True] * 5
+    assert {"mAP", "mAP@50", "mAP@R", "R-P", "R@k"} == {line[0] for line in lines}
+    for name, *cells in lines:
+        cells = [cell for cell in cells if cell != "chance"]
         assert {len(cell.partition(".")[2]) for cell in cells} == {2 if name == "R@k" else 4}
     assert "In percent, except Med r, Mean r: ranks from 1;" in said.out and "fractions of 1" in said.out

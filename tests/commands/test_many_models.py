@@ -35,7 +35,7 @@ def test_every_model_has_the_numbers_that_it_has_alone(run, folder, protocol):
     for model, file in zip(content()["models"], MODELS, strict=True):
         assert (model["model"], model["similarity"]) == (Path(file).stem, file)
         alone = evaluate(np.load(file), {"cider": np.load("cider.npy")}, protocol)
-        assert model["values"] == alone.values
+        assert model["values"] == alone.rows
         run("evaluate", file, "--phi", "cider.npy", "--json", "one.json", *options)
         assert content("one.json")["values"] == model["values"]
         assert f"{alone['R@1', 'i2t']:.2f}" in said.out

@@ -71,8 +71,13 @@ def ranks(similarity):
 def test_latex_is_one_table_with_a_row_per_model(run, models):
     said = run("evaluate", *MODELS, "--phi", "cider.npy", "--latex", "o.tex", "--json", "o.json", "--resamples", 999)
     assert said.code == 0, said.err
-    groups, headings, *rows = tabular()
-    assert [len(row) for row in (groups, headings, *rows)] == [16] * 5
+    groups, headings, *rows, chance = tabular()
+    assert [len(row) for row in (groups, headings, *rows, chance)] == [16] * 6
+    assert chance[:2] == ["", "chance"] and [parsed(one)[0] for one in chance[5:8]] == [
+        "5.0",
+        "25.0",
+        "50.0",
+    ]  # 1, 5 and 10 of 20 images
     ks = ["@1", "@5", "@10"]
     assert headings[2:] == [*(f"R{k}" for k in ks * 2), "Rsum", *(f"NCS{k}" for k in ks * 2), "Nsum"]
     sides = ["image to text"] * 3 + ["text to image"] * 3
@@ -96,7 +101,7 @@ def test_latex_is_one_table_with_a_row_per_model(run, models):
 
 def test_letters_name_the_models_that_scipys_test_finds_worse(run, models):
     run("evaluate", *MODELS, "--latex", "o.tex", "--json", "o.json")
-    _, headings, *rows = tabular()
+    _, headings, *rows, _ = tabular()
     cells = {
         letter: [parsed(cell) for cell in row] for letter, row in zip("abc", [row[2:] for row in rows], strict=True)
     }
@@ -133,8 +138,9 @@ def test_terminal_and_markdown_show_the_same_table_if_metrics_are_named(run, mod
     said = run("evaluate", *MODELS, "--metrics", "r@5,MEDR,Rsum", "--markdown", "o.md", "--latex", "o.tex")
     lines = [line.split() for line in said.out.splitlines()]
     assert ["model", "R@5", "R@5", "Med", "r", "Med", "r", "Rsum"] in lines
-    _, headings, *rows = tabular()
+    _, headings, *rows, chance = tabular()
     assert headings[2:] == ["R@5", "R@5", "Med r", "Med r", "Rsum"]
+    assert [parsed(one)[0] for one in chance[3:6]] == ["25.0", "", ""]
     in_markdown = [
         line.split(" | ") for line in Path("o.md").read_text().splitlines() if re.match(r"\| [abc] \|", line)
     ]
@@ -152,7 +158,7 @@ def test_terminal_and_markdown_show_the_same_table_if_metrics_are_named(run, mod
 def test_names_of_metrics_are_those_of_the_field(run, models):
     run("evaluate", "sims.npy", "--phi", "cider.npy", "--metrics", "NCS-GT,nsum,trueR@1,SR", "--ms", "2", "--latex",
         "o.tex", "--json", "o.json")  # fmt: skip
-    groups, headings, row = tabular()
+    groups, headings, row, _ = tabular()
     assert headings[1:] == [*[f"NCS@{k}" for k in (1, 5, 10)] * 2, "Nsum", *["true R@1"] * 2,
                             *[f"SR@{k}" for k in (1, 5, 10)] * 2]  # fmt: skip
     assert groups[1] == "image to text, CIDEr, without own items" and groups[-1] == "text to image, CIDEr, m = 2"
@@ -193,8 +199,8 @@ def test_published_rows_stand_below_in_the_columns_of_their_phi(run, models, fli
     options = ("--beside", "five-sentences:flickr30k", "--markdown", "o.md", "--latex", "o.tex")
     said = run("evaluate", "sims.npy", "--phi", f"{phi}=cider.npy", *options)
     assert said.code == 0, said.err
-    groups, headings, ours, *published = tabular()
-    assert r"\midrule" in Path("o.tex").read_text().split(ours[0] + " &")[1]
+    groups, headings, ours, chance, *published = tabular()
+    assert r"\midrule" in Path("o.tex").read_text().split(chance[0] + " &")[1]
     lines = [line for line in printed(root, 3) if line["dataset"] == "Flickr30K"]
     methods = list(dict.fromkeys(line["method"] for line in lines))
     assert [row[:2] for row in published] == [[method, "Five Sentences, Table 3"] for method in methods]

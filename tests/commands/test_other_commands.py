@@ -41,7 +41,7 @@ def test_inference_scores_what_the_library_computes(run, folder, inference, opti
     assert found.code == 0 and f"by {said}" in " ".join(found.out.split())
     values = json.loads(Path("o.json").read_text())["values"]
     for side in ("i2t", "t2i"):
-        wanted = evaluate(rescore(similarity, method, side, **options)).values
+        wanted = evaluate(rescore(similarity, method, side, **options)).rows
         assert [v for v in values if v["direction"] == side] == [v for v in wanted if v["direction"] == side]
     total = sum(value["value"] for value in values if value["metric"] in ("R@1", "R@5", "R@10"))
     assert next(value["value"] for value in values if value["metric"] == "Rsum") == pytest.approx(total)

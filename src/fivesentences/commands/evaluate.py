@@ -14,7 +14,14 @@ from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
 from fivesentences.commands.model_rows import Rows
-from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
+from fivesentences.commands.score_sheets import (
+    CHANCE,
+    content_of_models,
+    labelled,
+    model_sheets,
+    sheets,
+    tidy_of_models,
+)
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.console import working
 from fivesentences.errors import InputError
@@ -23,6 +30,7 @@ from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
+from fivesentences.metrics.result import ABOVE_CHANCE
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
@@ -49,6 +57,7 @@ class Metrics:
         asp: Report ASP, whole rankings against phi; takes longest.
         map_cutoffs: Cut-offs of mAP by category: all, R or a number such as 100.
         mean: Also score by the mean of all phi, as in ASP(A).
+        above_chance: Rescale every number so that a random ranking reaches 0 and the best value 100 (or 1).
     """
 
     inference: str = "naive"
@@ -64,6 +73,7 @@ class Metrics:
     asp: bool = True
     map_cutoffs: str = "all,R"
     mean: bool = False
+    above_chance: bool = False
 
     def of_evaluator(self) -> dict[str, Any]:
         """Return arguments of ``ProtocolScorer``.
@@ -178,6 +188,12 @@ def evaluate(
         raise InputError("it says with which of several models the others are compared.", where="--against")
     if against is not None and against not in found:
         raise InputError(f"it is '{against}', which is none of the models: {', '.join(found)}.", where="--against")
+    if CHANCE in found:
+        cure = f"name it otherwise, such as mine={found[CHANCE].words}"
+        raise InputError(f"a model is called '{CHANCE}', which is the row of a random ranking", cure=cure)
+    if metrics.above_chance and stored:
+        what = f"--above-chance needs chance, which {next(iter(files.values()))} does not hold"
+        raise InputError(what, cure="give the similarities of all models")
     notes: list[str] = []
     if given.models:
         scored, notes = _score(
@@ -186,6 +202,9 @@ def evaluate(
         notes = [*of_pairs, *notes]
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
+    if metrics.above_chance:
+        results = [dataclasses.replace(one, evaluation=one.evaluation.above_chance()) for one in results]
+        notes.append(ABOVE_CHANCE)
     reference = results[0]
     for one in results if stored else ():
         reference.check_like(one)
@@ -212,7 +231,7 @@ def evaluate(
 
     if len(found) == 1:
         shown, files_of = asked or sheets(reference.evaluation, notes), {"file": about["similarity"], **labels}
-        content = about | {"values": reference.evaluation.values}
+        content = about | {"values": reference.evaluation.rows}
         outputs.write(shown, lambda: labelled(reference.evaluation.tidy(), files_of), content, read, printed)
         return
     del about["similarity"]
@@ -271,6 +290,7 @@ def _score(
             notes += another(part)[1]
             advance()
     evaluations: dict[str, Evaluation] = {}
+    chance = scorer.by_chance()
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     queries = keep_queries or exports.per_query is not None
     for model in given.models:
@@ -281,6 +301,7 @@ def _score(
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
+        evaluations[model.name].chance = chance
         evaluations[model.name].about["similarity"] = model.words
         of = f"{model.name}: " if several else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]

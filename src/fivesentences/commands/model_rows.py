@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import pandas as pd
@@ -14,7 +15,9 @@ import typer
 from fivesentences.choices import each_once
 from fivesentences.commands.score_sheets import (
     ALPHA,
+    CHANCE,
     FORMULAS,
+    OF_CHANCE,
     ORDER,
     best_of,
     key_of,
@@ -118,7 +121,9 @@ class Rows:
             below.append(f"{titles}: {named}, with the query's own items unless a heading says otherwise.")
         published = self.published
         of_papers = published.rows() if published else []
-        table = rows_of(of_models, of_papers, choices, tests, spelled=spelled)
+        chance = next((one.chance.by_key for one in models.values() if one.chance is not None), {})
+        table = rows_of(of_models, of_papers, choices, tests, chance, spelled=spelled)
+        below += [OF_CHANCE] if chance else []
         below += table.notes
         if published:
             every = itertools.chain(given, *(row.values for row in of_papers))
@@ -133,16 +138,20 @@ def rows_of(
     published: Sequence[ComparableRow],
     choices: Sequence[Choice],
     tests: pd.DataFrame | None = None,
+    chance: Mapping[Key, float] = MappingProxyType({}),
     *,
     spelled: bool = False,
 ) -> Sheet:
-    """Return a row per model, best numbers in bold and with the letters of the models that they beat; published below.
+    """Return a row per model, best numbers in bold and with the letters of the models that they beat.
+
+    Below stand what a random ranking reaches, and published rows.
 
     Args:
         models: Numbers by the keys of ``MetricValue``, by model.
         published: Published rows.
         choices: The metrics.
         tests: As ``compare_all`` returns them.
+        chance: Numbers of a random ranking.
         spelled: True to write out the directions.
     """
     given = dict.fromkeys(itertools.chain(*models.values(), *(row.values for row in published)))
@@ -160,6 +169,9 @@ def rows_of(
             Marked(cell, name in best[key], beaten.get((name, key), "")) for cell, key in zip(cells, keys, strict=True)
         ]
         rows.append([*([letters[name]] if letters else []), name, *([""] if published else []), *marked])
+    if chance:
+        cells = [_text(chance.get(key), key) for key in keys]
+        rows.append([*([""] if letters else []), CHANCE, *([""] if published else []), *cells])
     rows += [[]] if models and published else []  # a rule
     for row in published:
         cells = ["" if row.values.get(key) is None else str(row.values[key]) for key in keys]

@@ -19,16 +19,27 @@ from fivesentences.metrics.values import KEYS
 ALPHA = 0.05
 ORDER = ("i2t", "t2i", "both", "sum")  # of columns
 STUB = ("metric", "phi", "GT", "m", "variant")
+CHANCE = "chance"  # the row of a random ranking
+OF_CHANCE = "chance: what a ranking in random order reaches on average; medians and hubs have no closed form."
 GROUND_TRUTH = "GT: ground truth, the query's own items."
 FORMULAS = {"released": "released formulas (of the authors' code)", "paper": "formulas of the paper"}
+Entry = tuple[Mapping[str, Any], str, str]  # the key of a number, what it is of, and its text
 # By what names a row: its place, its m, and its cells by group and heading.
 Rows = dict[tuple[str, ...], tuple[int, int, dict[tuple[str, str], str]]]
 
 
 def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
     """Return up to three tables of one model; ``about["similarity"]`` names its file."""
-    entries = [(value, "", _text(value)) for value in result.values]
+    chance, entries = _of_chance(result), list[Entry]()
+    for value in result.values:
+        entries += [(value, "", _text(value)), *chance.get(key_of(value), ())]
     return tables(entries, "", sized(result.about["similarity"], result.about), [*notes_of(result), *notes])
+
+
+def _of_chance(*results: Evaluation) -> dict[tuple[Any, ...], list[Entry]]:
+    """Return what a random ranking reaches, by key, from the first of several models of which it is known."""
+    known = next((one.chance.values for one in results if one.chance is not None), [])
+    return {key_of(value): [(value, CHANCE, _text(value))] for value in known}
 
 
 def _text(value: Mapping[str, Any]) -> str:
@@ -38,6 +49,7 @@ def _text(value: Mapping[str, Any]) -> str:
 def notes_of(result: Evaluation) -> list[str]:
     """Return sentences on galleries, units and formulas."""
     below = [rules(result.about), units({value["metric"] for value in result.values})]
+    below += [OF_CHANCE] if result.chance is not None else []
     semantic = {v["formula"] for v in result.values if metric_of(v["metric"]).name in ("N@k", "SR@k")}
     if semantic:
         formulas = [FORMULAS[name] for name in sorted(semantic, reverse=True)]
@@ -45,9 +57,7 @@ def notes_of(result: Evaluation) -> list[str]:
     return below
 
 
-def tables(
-    entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str, title: str, notes: Sequence[str]
-) -> list[Sheet]:
+def tables(entries: Sequence[Entry], heading: str, title: str, notes: Sequence[str]) -> list[Sheet]:
     """Return up to three tables: cut-offs beside each other in a group per direction, other numbers, and fractions.
 
     Args:
@@ -140,11 +150,12 @@ def model_sheets(models: Mapping[str, Evaluation], tests: pd.DataFrame | None, n
     """
     first = next(iter(models.values()))
     values = {name: {key_of(value): value for value in result.values} for name, result in models.items()}
-    entries = []
+    chance, entries = _of_chance(*models.values()), list[Entry]()
     for key in dict.fromkeys(itertools.chain.from_iterable(values.values())):
         same = {name: of_model[key] for name, of_model in values.items() if key in of_model}
         best = best_of({name: value["value"] for name, value in same.items()}, key[0])
         entries += [(value, name, Marked(_text(value), name in best)) for name, value in same.items()]
+        entries += chance.get(key, [])
     title, below = sized(f"{len(models)} models", first.about), [*notes_of(first)]
     below.append("Bold: the best of the models, and what equals it.")
     if tests is None:
@@ -169,7 +180,7 @@ def best_of(values: Mapping[str, float], metric: str) -> set[str]:
 def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None) -> dict[str, Any]:
     """Return the same for JSON: the numbers of each model, and the tests where there are any."""
     found = [
-        {"model": name, "similarity": result.about["similarity"], "values": result.values}
+        {"model": name, "similarity": result.about["similarity"], "values": result.rows}
         for name, result in models.items()
     ]
     if tests is None:
@@ -197,6 +208,7 @@ def tidy_of_models(
     joined = pd.concat([*parts, of_tests.assign(**labels, file=of_tests["model"].map(files))], ignore_index=True)
     joined[["n", "clusters"]] = joined[["n", "clusters"]].astype("Int64")
     columns = ["value_against", "difference", "low", "high", "p", "p_holm", "p_holm_all", "n", "clusters"]
+    columns = ["chance", *columns] if "chance" in joined else columns
     return joined[["model", "against", *first, "value", *columns]]
 
 
@@ -208,7 +220,7 @@ def _comparisons(tests: pd.DataFrame, records: Sequence[Mapping[Any, Any]], note
         below[0] += f" p is not adjusted for {counted(metrics, 'metric')}."
         below[1:1] = disagreements(tests)
         return [_differences(records, tests.attrs["confidence"], below)]
-    entries: list[tuple[Mapping[str, Any], str, str]] = []
+    entries: list[Entry] = []
     for row in records:
         text = f"{_signed(row, 'difference')} ({p_in_words(row['p_holm']).removeprefix('0')})"
         entries.append((row, f"{row['model']} - {row['against']}", Marked(text, row["p_holm"] < ALPHA)))

@@ -108,7 +108,8 @@ def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
             variant, one column per direction and cut-off (empty for metrics without cut-off); the index names the
             variant, without those parts that are empty everywhere.
     """
-    tidy = pd.DataFrame(list(values), columns=[*KEYS, "value"])
+    headings = [*KEYS, "value"] if not values or "chance" not in values[0] else [*KEYS, "value", "chance"]
+    tidy = pd.DataFrame(list(values), columns=headings)
     if form == "tidy":
         return MetricFrame(tidy)
     names = [parse_metric(name) for name in tidy.metric]

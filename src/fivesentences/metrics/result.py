@@ -108,6 +108,19 @@ class Evaluation:
         """
         return pick(self.values, metric, direction, **variant)["value"]
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The numbers, each with ``chance`` where that is known; None for one without a closed form."""
+        if self.chance is None:
+            return [dict(row) for row in self.values]
+        known = self.chance.by_key
+        return [{**row, "chance": known.get(_key(row))} for row in self.values]
+
+    @property
+    def by_key(self) -> dict[tuple[Any, ...], float]:
+        """The numbers by their keys, in the order of ``KEYS``."""
+        return {_key(row): row["value"] for row in self.values}
+
     def above_chance(self) -> Evaluation:
         """Return how far numbers stand from chance to the best value: 0 is what chance reaches, 100 (or 1) the best.
 
@@ -120,22 +133,20 @@ class Evaluation:
         """
         if self.chance is None:
             raise InputError("what chance reaches is not known of these numbers; score the similarity again.")
-        chance = {tuple(row[key] for key in KEYS): row["value"] for row in self.chance.values}  # type: ignore[literal-required]
+        chance = self.chance.by_key
 
         def scaled(rows: Sequence[Any], name: str) -> list[Any]:
             found = []
             for row in rows:
                 best = {"percent": 100.0, "fraction": 1.0}.get(metric_of(row["metric"]).unit)
-                by_chance = chance.get(tuple(row[key] for key in KEYS))
+                by_chance = chance.get(_key(row))
                 if row["direction"] and best is not None and by_chance is not None and by_chance < best * NO_ROOM:
                     found.append({**row, name: best * (row[name] - by_chance) / (best - by_chance)})
             return found
 
         values = scaled(self.values, "value")
-        about = {**self.about, "notes": [*self.about.get("notes", ()), ABOVE_CHANCE]}
-        return replace(
-            self, values=values + sums_of(values), queries=scaled(self.queries, "values"), about=about, chance=None
-        )
+        queries = scaled(self.queries, "values")
+        return replace(self, values=values + sums_of(values), queries=queries, chance=None)
 
     def tidy(self) -> pd.DataFrame:
         """Return one row per number: the keys of ``MetricValue``, and columns on the gallery (``GALLERY_COLUMNS``).
@@ -159,7 +170,7 @@ class Evaluation:
         return found
 
     def _noted(self, form: str) -> pd.DataFrame:
-        table: pd.DataFrame = _frames().table_of(self.values, form)
+        table: pd.DataFrame = _frames().table_of(self.rows, form)
         notes = [*sentences(self.about), *self.about.get("notes", ())]
         table.attrs.update(self.about, **_frames().stated_once(notes, GALLERY_COLUMNS))
         return table
@@ -169,6 +180,10 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return str(self.wide()._repr_html_())  # type: ignore[operator]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[key] for key in KEYS)
 
 
 def _frames() -> Any:
