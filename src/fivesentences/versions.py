@@ -17,7 +17,7 @@ VERSIONS = {
     "features": 1,
     "phi": 1,
     "training": 1,  # the loop, batches, what models and losses share, category retrieval
-    "evaluation": 1,  # metrics, protocols, contrasts, judges
+    "evaluation": 2,  # metrics, protocols, contrasts, judges
 }
 # What draws tables, figures and pages takes seconds: any edit of it draws them again.
 DRAWING = (

@@ -231,6 +231,8 @@ def read_scored(content: dict[str, Any], where: str) -> Scored:
     return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
 
 
+CHANCE = "chance"  # stands for the method in the reading of a random ranking
+
 _IN_FOLDS = re.compile(r"([a-z_]+), (first of )?([0-9]{1,3}) folds")
 
 

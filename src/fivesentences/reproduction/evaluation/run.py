@@ -35,7 +35,7 @@ from fivesentences.retrieval.rescoring import Inference
 from fivesentences.seals import write_record
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, together, write_json
-from fivesentences.training.spec import AS_GIVEN, EnsembleRun, GivenRun, Scored, method_and_folds
+from fivesentences.training.spec import AS_GIVEN, CHANCE, EnsembleRun, GivenRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -93,6 +93,7 @@ class RunEvaluator:
         self.notes: list[str] = []
         self._gallery: Gallery | None = None
         self._scorers: dict[tuple[int, int], list[ProtocolScorer]] = {}
+        self._chance: dict[tuple[int, int], list[MetricValue]] = {}
 
     def __call__(
         self,
@@ -110,9 +111,10 @@ class RunEvaluator:
             banks: Banks of training queries, for the inference methods that read them.
 
         Returns:
-            Every number, with the sums over directions; by inference method and direction how many items are the
-            nearest of no query, of one, of two ...; and by inference method and phi, ``[images]`` contributions to Rsum
-            and Nsum. Folds have no counts of hubs and no contributions of images.
+            Every number, with the sums over directions, and as the method ``CHANCE`` those of a random ranking; by
+            inference method and direction how many items are the nearest of no query, of one, of two ...; and by
+            inference method and phi, ``[images]`` contributions to Rsum and Nsum. Folds have no counts of hubs and no
+            contributions of images.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, an inference method is unknown, or there are fewer
@@ -146,11 +148,23 @@ class RunEvaluator:
                 numbers += [value for value in of_phi.values if value["phi"] in further and value["direction"]]
                 queries += [one for one in of_phi.queries if one["phi"]]
             values += [RunValue(**value, inference=reading) for value in numbers]
+            if naive:
+                by_chance = reading.replace(method, CHANCE)
+                values += [RunValue(**value, inference=by_chance) for value in self._by_chance(folds, read_folds)]
             for phi in (self._main, *self._further) if whole else ():
                 per_image[method, phi] = contributions(queries, gallery.image_of_caption, phi)
         # Sums of all readings come last.
         reported = [value for value in [*values, *sums_of(values)] if metric_of(value["metric"]).of_runs]
         return reported, hubs, per_image
+
+    def _by_chance(self, folds: int, first: int) -> list[MetricValue]:
+        """Return what a random ranking reaches, by direction; it depends on the galleries alone."""
+        if (folds, first) not in self._chance:
+            of_main, *of_others = self._scorers[folds, first]
+            found = of_main.by_chance().values
+            found += [value for scorer in of_others for value in scorer.by_chance().values if value["phi"]]
+            self._chance[folds, first] = [value for value in found if value["direction"]]
+        return self._chance[folds, first]
 
     def _scorers_of(self, gallery: Gallery, folds: int, first: int) -> list[ProtocolScorer]:
         """Return what scores by the main phi and, if there are any, by the others, the ``first`` of some folds.

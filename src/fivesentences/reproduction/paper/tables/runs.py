@@ -33,6 +33,7 @@ from fivesentences.reproduction.paper.text.run_notes import (
 from fivesentences.reproduction.study.exhibits import AlsoPublished, RunTable, inferences_of
 from fivesentences.reproduction.study.expand import NO_TIME, Row
 from fivesentences.reproduction.study.study import Study
+from fivesentences.training.spec import CHANCE, reading_of
 
 # What the rows of a group have in common.
 GROUPED = ("role", "features", "fraction", "captions_per_image", "noise", "epochs", "folds")
@@ -99,13 +100,23 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
             below.append(TableRow.of_paper(row, len(stub), keys, same_data and row.role == first.role, values))
         return below
 
+    def by_chance(group: Sequence[Row]) -> list[TableRow]:
+        """Return the row of a random ranking, which is the same for every run of a gallery."""
+        run, reading = group[0].runs[0].name, reading_of(CHANCE, group[0].folds)
+        known = [results.value(run, one, reading) if results.has(run, one, reading) else None for _, one in shown]
+        if all(value is None for value in known):
+            return []
+        labels = ("random ranking", *[""] * (len(stub) - 1))
+        keys = {"model": CHANCE, "loss": "", "inference": reading}
+        return [TableRow("ours", labels, keys, "", False, tuple(Cell(value) for value in known))]
+
     key_of = attrgetter(*GROUPED)
     groups = []
     for key, of_group in grouped(made, key_of).items():
         keys = dict(zip(GROUPED, key, strict=True)) | {"dataset": str(of_group[0].dataset)}
         keys = {name: "" if value is None else value for name, value in keys.items()}
         ours = mark_best([our_row(row) for row in of_group], columns, DECIMALS)
-        groups.append(Group(_title(of_group, study), keys, (*ours, *without_ours(of_group))))
+        groups.append(Group(_title(of_group, study), keys, (*ours, *by_chance(of_group), *without_ours(of_group))))
     notes = notes_on_data(study, made, results)
     if notes:
         roles, beside = {row.role for row in made}, {row.published for row in made}
@@ -116,6 +127,8 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         notes += notes_on_inference(unique(row.inference for row in made))
         notes += notes_on_beside(made, setting, results, published)
         notes += notes_on_published_only(alone, galleries_of(alone, setting))
+        if any(row.keys["model"] == CHANCE for group in groups for row in group.rows):
+            notes.append("Random ranking: its mean over all orders; medians and hubs have no closed form.")
         notes.append("Bold: the best mean of our rows within a group, as shown.")
         tuned = [
             row for row in made if row.loss in spec.chosen_on_dev and results.dev_score(row.runs[0].name) is not None
