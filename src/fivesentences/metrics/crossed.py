@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import nctdtrinc, stdtrit
+from scipy.special import nctdtrinc, stdtr, stdtrit
 
 RESAMPLES = 10_000
 POWER = 0.8
@@ -60,6 +60,15 @@ class CrossedDifference:
     spread: float | None = None
     equivalence: float | None = None
     detectable: float | None = None
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p that the true difference is 0, of the t distribution of the interval; None with a single seed."""
+        if self.standard_error is None or self.degrees is None:
+            return None
+        if self.standard_error == 0:
+            return 1.0 if self.mean == 0 else 0.0
+        return float(2 * stdtr(self.degrees, -abs(self.mean) / self.standard_error))
 
 
 def crossed_differences(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
+from fivesentences.metrics import holm
 from fivesentences.metrics.crossed import (
     CrossedDifference,
     crossed_differences,
@@ -136,6 +137,57 @@ def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.
         return 0.0 if distance > 0 else 1.0
     t = -distance / effect.standard_error
     return float(ndtr(t) if effect.degrees is None else stdtr(effect.degrees, t))
+
+
+def chance_of_failing(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> float:
+    """Return the one-sided p value of a cell that fails: how likely so little is if the stated effect just counted."""
+    if effect.standard_error is None or effect.low is None:
+        return 1.0
+    distance = effect.value - level
+    match expect:
+        case "less":
+            distance = -distance
+        case "not_less":
+            distance += smallest
+        case "same":
+            distance = smallest - abs(distance)
+    if expect in ("more", "less") and level == 0:
+        distance -= smallest
+    if effect.standard_error == 0:
+        return 0.0 if distance < 0 else 1.0
+    t = distance / effect.standard_error
+    return float(ndtr(t) if effect.degrees is None else stdtr(effect.degrees, t))
+
+
+def chance_of_verdict(verdict: Verdict, outcomes: Sequence[Outcome], chances: Sequence[float]) -> float:
+    """Return the one-sided p value of a verdict, which a correction for many verdicts adjusts; 1 if undecided.
+
+    It holds at the worst of its cells, holds partly at the best times their number, and fails at the worst of the
+    fewest cells that are more than half.
+
+    Args:
+        verdict: The verdict.
+        outcomes: Outcome of each cell.
+        chances: Chance of each cell: ``chance_of``, and of cells that fail ``chance_of_failing``.
+    """
+    of = {name: sorted(p for one, p in zip(outcomes, chances, strict=True) if one == name) for name in outcomes}
+    match verdict:
+        case "holds":
+            return of["holds"][-1]
+        case "holds partly":
+            return min(1.0, of["holds"][0] * len(outcomes))
+        case "fails":
+            return of["fails"][len(outcomes) // 2]
+    return 1.0
+
+
+def still_decided(chances: Sequence[float]) -> list[bool]:
+    """Tell which verdicts stand after Holm's correction for all of them, undecided ones included.
+
+    Args:
+        chances: ``chance_of_verdict`` of every claim that was tested.
+    """
+    return [bool(p < LEVEL / 2) for p in holm(chances)]
 
 
 def verdict_of(outcomes: Sequence[Outcome], chances: Sequence[float], repeated: bool) -> Verdict:

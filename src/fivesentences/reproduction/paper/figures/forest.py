@@ -27,6 +27,7 @@ from fivesentences.reproduction.paper.text.contrast_notes import (
     METRICS,
     contrast_in_words,
     groups_of,
+    note_on_many,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
     notes_on_pairs,
@@ -102,6 +103,7 @@ def _forest(
         notes: Sentences below the figure.
         study: The study.
     """
+    notes = [*notes, *note_on_many([one.metrics[key] for one in found.of for key in panels_of], "figure")]
     baselines = {sides_in_words(one.contrast, study)[1] for one in found.of}
     groups: dict[str, list[tuple[str, Measured[Any]]]] = {
         title: [(_line_of(one.contrast, baselines, study), one) for one in measured]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fivesentences.reproduction.categories.paper.notes import notes_on_left_out, notes_on_measures
@@ -14,7 +14,9 @@ from fivesentences.reproduction.paper.numbers.contrasts import AnyContrast, Cont
 from fivesentences.reproduction.paper.tables.table import Cell, Column, Group, Keys, Table, TableRow, csv_of
 from fivesentences.reproduction.paper.text.contrast_notes import (
     METRICS,
+    adjusted_p,
     groups_of,
+    note_on_many,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
     notes_on_pairs,
@@ -29,6 +31,7 @@ from fivesentences.reproduction.study.expand import Contrast, Row, SubspaceContr
 
 COLUMNS = (
     Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
+    Column(("p", "Holm"), "p, Holm", {"statistic": "p_holm"}, "lower", decimals=3),
     Column(("means", "A"), "A", {"statistic": "mean_a"}),
     Column(("means", "B"), "B", {"statistic": "mean_b"}),
     Column(("bootstrap", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
@@ -63,6 +66,7 @@ def paired_table(spec: PairedTable, context: Context, numbers: Sequence[Path]) -
     measures = [(METRICS[metric], metric, {"metric": metric}) for metric in spec.measures]
     groups, stub = _groups(contrasts, found, keys_of, measures, context)
     notes = notes_on_contrasts(found, spec.measures, study) + notes_on_statistics(found, "test images")
+    notes += note_on_many([one.metrics[key] for one in found.of for _, key, _ in measures], "table")
     notes += notes_on_inference(unique(row.inference for one in found.of for row in (one.contrast.a, one.contrast.b)))
     notes += notes_on_contrasts_left_out(contrasts, scale.scale, study)
     notes += [*notes_on_missing(study, scale, context.rows(spec)), *spec.notes]
@@ -87,7 +91,9 @@ def subspace_contrasts_table(spec: SubspaceContrastTable, context: Context, numb
     groups, stub = _groups(contrasts, found, keys_of, measures, context)
     notes = notes_on_pairs(found, study)
     notes += notes_on_measures(spec.measures) if found.of else []
-    notes += notes_on_statistics(found, "test documents") + notes_on_contrasts_left_out(contrasts, scale.scale, study)
+    notes += notes_on_statistics(found, "test documents")
+    notes += note_on_many([one.metrics[key] for one in found.of for _, key, _ in measures], "table")
+    notes += notes_on_contrasts_left_out(contrasts, scale.scale, study)
     both = [row for contrast in contrasts for row in (contrast.a, contrast.b)]
     notes += [*notes_on_left_out(both, scale, study), *spec.notes]
     csv = csv_of(SUBSPACE_KEYS, VALUES)
@@ -110,6 +116,8 @@ def _groups(
         measures: For each measure its name, its key in ``Measured.metrics`` and its columns of the CSV.
         context: Where the table stands.
     """
+    of_rows = [one.metrics[key] for one in found.of for _, key, _ in measures]
+    adjusted = dict(zip(map(id, of_rows), adjusted_p(of_rows), strict=True))
     asks = any(contrast.question for contrast in contrasts)
     groups = []
     for title, measured in groups_of(found.of, context.study).items():
@@ -123,15 +131,17 @@ def _groups(
             for place, (metric, key, keys) in enumerate(measures):
                 labels = ("" if place else question, names[place], metric)
                 about = {**keys_of(one.contrast)[1], **keys}
-                rows.append(TableRow("ours", labels[0 if asks else 1 :], about, "", False, _cells(one.metrics[key])))
+                rows.append(
+                    TableRow("ours", labels[0 if asks else 1 :], about, "", False, _cells(one.metrics[key], adjusted))
+                )
             asked = one.contrast.question
         groups.append(Group(title, keys_of(measured[0].contrast)[0], tuple(rows)))
     return tuple(groups), ("Question", "A − B", "Metric") if asks else ("A − B", "Metric")
 
 
-def _cells(found: Difference) -> tuple[Cell, ...]:
+def _cells(found: Difference, adjusted: Mapping[int, float | None]) -> tuple[Cell, ...]:
     """Make the cells of a difference in the order of ``COLUMNS``."""
-    values = vars(found) | {"seeds": float(found.seeds)}
+    values = vars(found) | {"seeds": float(found.seeds), "p_holm": adjusted[id(found)]}
     names = [str(column.keys["statistic"]) for column in COLUMNS]
     difference = Cell(found.mean, low=found.low, high=found.high, count=found.seeds)
     return tuple(difference if name == "difference" else Cell(values[name], count=found.seeds) for name in names)

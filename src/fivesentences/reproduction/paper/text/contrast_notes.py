@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fivesentences.metrics import holm
 from fivesentences.reproduction.categories.paper.notes import epoch_of, place_of, same_epoch
-from fivesentences.reproduction.paper.numbers.contrasts import AnyContrast, Contrasts, Measured
+from fivesentences.reproduction.paper.numbers.contrasts import AnyContrast, Contrasts, Difference, Measured
 from fivesentences.reproduction.paper.text.labels import label_of, loss_in_words, phi_label
 from fivesentences.reproduction.paper.text.names import MINUS, grouped, listed, unique
 from fivesentences.reproduction.paper.text.run_notes import FEW, training_in_words
@@ -13,6 +14,7 @@ from fivesentences.reproduction.study.exhibits import Summed
 from fivesentences.reproduction.study.expand import Contrast, Row, SubspaceContrast, SubspaceRow
 from fivesentences.reproduction.study.study import Study
 
+ALPHA = 0.05
 METRICS: dict[Summed, str] = {
     "Rsum": "Rsum",
     "Nsum": "Nsum",
@@ -128,6 +130,30 @@ def notes_on_pairs(contrasts: Contrasts[SubspaceContrast], study: Study) -> list
             "categories; they are not corrected for the number of contrasts."
         )
     return notes + _on_paired_seeds(contrasts)
+
+
+def adjusted_p(differences: Sequence[Difference]) -> list[float | None]:
+    """Adjust the p of some differences by Holm's method for their number; None for one without an interval."""
+    known = [one.p for one in differences if one.p is not None]
+    adjusted = iter(holm(known).tolist())
+    return [None if one.p is None else next(adjusted) for one in differences]
+
+
+def note_on_many(differences: Sequence[Difference], where: str) -> list[str]:
+    """Say how many differences of a table or figure stand after a correction for their number.
+
+    Args:
+        differences: All that it shows.
+        where: "table" or "figure".
+    """
+    pairs = [(one.p, p) for one, p in zip(differences, adjusted_p(differences), strict=True) if one.p is not None]
+    if len(pairs) < 2:
+        return []
+    alone, together = (sum(side < ALPHA for side in sides) for sides in zip(*pairs, strict=True))
+    return [
+        f"{alone} of the {len(pairs)} intervals of this {where} exclude 0, each by itself; after Holm's correction for "
+        f"all {len(pairs)}, {together} differences differ from 0 (p < {ALPHA:g})."
+    ]
 
 
 def notes_on_statistics(contrasts: Contrasts[AnyContrast], units: str) -> list[str]:
