@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from fivesentences.reproduction.paper.claims.ledger import NOBODY, write_ledger
+from fivesentences.reproduction.paper.claims.ledger import MIXED, NOBODY, over_scales, write_ledger
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.reproduction.paper.claims.writing import read_claims
 from fivesentences.reproduction.study.study import read_claims as claims_of_papers
@@ -41,7 +43,7 @@ def test_what_would_decide_a_claim_is_said_of_every_one_that_no_kept_results_dec
 def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
     papers = claims_of_papers(ROOT / "config", {}, "the ledger")
     write_ledger(KEPT, papers, tmp_path)
-    for name in ("index.html", "claims.csv"):
+    for name in ("index.html", "claims.md", "claims.csv"):
         kept = (ROOT / "results" / "paper" / "claims" / name).read_bytes()
         assert (tmp_path / name).read_bytes() == kept, f"{name} is of other results; run docs/tools/ledger"
     frame = pd.read_csv(tmp_path / "claims.csv", index_col=["paper", "name"])
@@ -53,3 +55,57 @@ def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path)
         assert frame[content["scale"]].value_counts().to_dict() == kept and added >= 0
         for claim in content["claims"]:
             assert frame.loc[(claim["paper"], claim["name"]), content["scale"]] == claim["verdict"]
+
+
+def found(verdict: str, *widths: float | None, seeds: int = 5, **more: Any) -> dict[str, Any]:
+    """A stored claim whose settings have intervals of these widths; None has none."""
+    effects = [
+        Effect(1.0, "seeds and queries", seeds, 100, *(() if width is None else (1 - width / 2, 1 + width / 2)))
+        for width in widths
+    ]
+    cells = [{"label": "", "link": "", "kinds": [], "outcome": "open", "effect": asdict(effect)} for effect in effects]
+    about = {"paper": "p", "name": "n", "claim": "SAM helps.", "where": "Table 1", "test": {"kind": "runs"}}
+    return about | {"verdict": verdict, "unit": "points", "smallest": 3.0, "cells": cells, **more}
+
+
+@pytest.mark.parametrize(
+    ("claims", "verdict", "best"),
+    [
+        pytest.param({}, NOBODY, "", id="nobody has run it"),
+        pytest.param({"a": found("holds", 4), "b": found("holds partly", 2)}, "holds partly", "b", id="the narrowest"),
+        pytest.param({"a": found("holds", 4), "b": found("open: interval too wide", 2)}, "open: interval too wide", "b",
+                     id="the narrowest, even if it decides nothing and another holds"),
+        pytest.param({"a": found("holds", 4), "b": found("fails", 2)}, MIXED, "b", id="holds and fails"),
+        pytest.param({"a": found("holds partly", 1), "b": found("fails", 2)}, MIXED, "a", id="holds partly and fails"),
+        pytest.param({"a": found("open: settings disagree", 9), "b": found("fails", 1)}, "fails", "b",
+                     id="open contradicts nothing"),
+        pytest.param({"a": found("holds", 1, 9, 9), "b": found("holds partly", 4, 4)}, "holds partly", "b",
+                     id="the median over settings"),
+        pytest.param({"a": found("fails", 1, seeds=2), "b": found("holds partly", 8)}, MIXED, "b",
+                     id="two seeds have no width"),
+        pytest.param({"a": found("holds", 1, None), "b": found("holds", 8, 8)}, "holds", "b", id="no width"),
+        pytest.param({"a": found("holds", 2), "b": found("holds partly", 2, seeds=9)}, "holds partly", "b",
+                     id="more seeds of equal widths"),
+    ],
+)  # fmt: skip
+def test_one_verdict_is_that_of_the_most_precise_experiment_unless_others_contradict(claims, verdict, best) -> None:
+    one = over_scales(claims, {"a": "A", "b": "B"})
+    assert (one["verdict"], one["best"]) == (verdict, best)
+    assert {line["title"] for line in one["experiments"]} == {name.upper() for name in claims}
+
+
+def test_an_adjusted_verdict_stands_beside_the_raw_one() -> None:
+    one = over_scales({"a": found("holds", 2, adjusted="holds partly")}, {"a": "A"})
+    assert (one["verdict"], one["adjusted"]) == ("holds", "holds partly")
+
+
+@pytest.mark.browser
+def test_the_page_of_claims_is_short_on_a_phone(browser) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((ROOT / "results" / "paper" / "claims" / "index.html").as_uri())
+    height, width = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+    assert height <= 6000 and width == 390
+    assert (
+        page.locator("details.claim").count() == sum(1 for _ in (ROOT / "results/paper/claims/claims.csv").open()) - 1
+    )
+    page.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.storage import write_json
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 
 def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -75,20 +74,6 @@ def site(everything) -> Site:
 def site_folder() -> Path:
     """The folder of a built site, which FIVESENTENCES_SITE names."""
     return Path(os.environ["FIVESENTENCES_SITE"]).resolve()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Debian's chromium; a test that needs it is skipped where there is none."""
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("needs Debian's package chromium on PATH")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

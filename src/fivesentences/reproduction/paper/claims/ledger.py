@@ -1,4 +1,4 @@
-"""The ledger: every claim of the papers, with a column for each scale whose results are kept."""
+"""The ledger: every claim of the papers with one verdict over the scales whose results are kept."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from fivesentences.reproduction.paper.claims.verdicts import Verdict
-from fivesentences.reproduction.paper.claims.writing import LEDGER, line_of, read_claims
+from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, Verdict
+from fivesentences.reproduction.paper.claims.writing import LEDGER, line_of, number_here, read_claims
 from fivesentences.reproduction.paper.site.shell import Site, SitePage
 from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.storage import replacing
 
 NOBODY: Verdict = "nobody has run it"
-SHORT: dict[Verdict, str] = {"holds partly": "partly", "too few seeds": "few seeds", NOBODY: ""}
+MIXED = "mixed"  # one experiment holds, another fails
+RULE = (
+    "The verdict of a claim is that of its most precise experiment, whatever that experiment found: the one whose 95% "
+    "interval is the narrowest (median over its settings; a setting with fewer than three seeds counts as infinitely "
+    "wide; of equal widths the most seeds, then the most test images).",
+    "If one experiment says that the claim holds, in full or partly, and another that it fails, the claim is mixed.",
+    "Experiments share data and sometimes runs, so several that agree are not independent confirmations. They differ "
+    "in features, models and lengths of training from the papers and from each other.",
+)
 
 
 def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: Path) -> None:
-    """Write ``folder/index.html`` and ``claims.csv``.
+    """Write ``folder/index.html``, ``claims.md`` and ``claims.csv``.
 
     Args:
         files: The ``claims.json`` of each scale.
@@ -30,46 +39,82 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         InputError: If a file is missing or does not hold claims.
     """
     scales = [read_claims(path) for path in files]
-    names = [scale["scale"] for scale in scales]
-    tested = {
-        (scale["scale"], claim["paper"], claim["name"]): line_of(claim) for scale in scales for claim in scale["claims"]
-    }
-    nothing = {"verdict": NOBODY, "here": ""}
-    rows: list[dict[str, Any]] = [
-        {"paper": paper.name, "name": one.name, "claim": one.claim}
-        | {scale: tested.get((scale, paper.name, one.name), nothing) for scale in names}
+    titles = {scale["scale"]: scale["title"] for scale in scales}
+    tested: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for scale in scales:
+        for claim in scale["claims"]:
+            tested.setdefault((claim["paper"], claim["name"]), {})[scale["scale"]] = claim
+    rows = [
+        {"paper": paper.name, "name": one.name, "claim": one.claim, "needs": one.needs}
+        | over_scales(tested.get((paper.name, one.name), {}), titles)
         for paper in papers
         for one in paper.claims.claims
     ]
-    undecided = [
-        {"claim": one.claim, "name": f"{paper.name}-{one.name}", "needs": one.needs, "found": found}
-        for paper in papers
-        for one in paper.claims.claims
-        if (found := _tests_that_decide_nothing(tested, names, paper.name, one.name)) is not None
-    ]
+    values = {"titles": {paper.name: paper.study.paper for paper in papers}, "rows": rows, "rule": RULE}
     pages = [SitePage("", "Claims", LEDGER.name)]
-    pages += [SitePage("Scales", scale["title"], f"../{scale['scale']}/index.html") for scale in scales]
-    page = Site("Kept results", tuple(pages)).render(
-        "ledger.html",
-        LEDGER.name,
-        scales=scales,
-        titles={paper.name: paper.study.paper for paper in papers},
-        rows=rows,
-        undecided=undecided,
-        short=SHORT,
+    pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in titles.items()]
+    site = Site("Kept results", tuple(pages))
+    for template, name in (("ledger.html", LEDGER.name), ("ledger.md", "claims.md")):
+        with replacing(folder / name) as temporary:
+            temporary.write_text(site.render(template, name, **values), encoding="utf-8")
+    frame = pd.DataFrame(
+        {name: row[name] for name in ("paper", "name", "claim", "verdict", "best")}
+        | dict.fromkeys(titles, NOBODY)
+        | {one["scale"]: one["verdict"] for one in row["experiments"]}
+        for row in rows
     )
-    frame = pd.DataFrame([row | {scale: row[scale]["verdict"] for scale in names} for row in rows])
-    with replacing(folder / LEDGER.name) as temporary:
-        temporary.write_text(page, encoding="utf-8")
     with replacing(folder / "claims.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _tests_that_decide_nothing(
-    tested: Mapping[tuple[str, str, str], Mapping[str, Any]], scales: Iterable[str], paper: str, name: str
-) -> list[str] | None:
-    """Word what each scale found of a claim; None if one of them decides it."""
-    lines = [(scale, tested[scale, paper, name]) for scale in scales if (scale, paper, name) in tested]
-    if any(line["decided"] for _, line in lines):
-        return None
-    return [f"{scale}: {line['here']}. {line['power']}".strip() for scale, line in lines if line["here"]]
+def over_scales(claims: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return the one verdict of a claim, and what its experiments found, the most precise first.
+
+    Args:
+        claims: The claim as each scale stores it, by the scale's name.
+        titles: Title of each scale.
+    """
+    if not claims:
+        return {"verdict": NOBODY, "adjusted": "", "best": "", "experiments": [], "why": ""}
+    order = sorted(claims, key=lambda scale: _imprecision(claims[scale]))
+    verdict = one_verdict([claims[scale]["verdict"] for scale in order])
+    lines = [line_of(claims[scale]) | {"scale": scale, "title": titles[scale]} for scale in order]
+    best = claims[order[0]]
+    # A scale may store a verdict adjusted for the number of claims beside the raw one.
+    about = {"verdict": verdict, "adjusted": best.get("adjusted", ""), "best": order[0]}
+    return about | {"experiments": lines, "why": _why(best, len(order))}
+
+
+def one_verdict(verdicts: Sequence[str]) -> str:
+    """Return the verdict over experiments, whose own are given from the most precise on: see ``RULE``."""
+    decided = {verdict == "fails" for verdict in verdicts if verdict in DECIDED}
+    return MIXED if len(decided) > 1 else verdicts[0]
+
+
+def _imprecision(claim: Mapping[str, Any]) -> tuple[float, int, int]:
+    """Return what orders experiments: the median width of intervals, then minus the seeds and minus the queries."""
+    effects = [Effect(**cell["effect"]) for cell in claim["cells"]]
+    return _width(effects), -min(effect.seeds for effect in effects), -min(effect.queries for effect in effects)
+
+
+def _width(effects: Iterable[Effect]) -> float:
+    known = (
+        effect.high - effect.low
+        if effect.is_repeated and effect.low is not None and effect.high is not None
+        else np.inf
+        for effect in effects
+    )
+    return float(np.median(list(known)))
+
+
+def _why(claim: Mapping[str, Any], experiments: int) -> str:
+    """Say why an experiment is the best evidence."""
+    width = _width(Effect(**cell["effect"]) for cell in claim["cells"])
+    seeds = min(cell["effect"]["seeds"] for cell in claim["cells"])
+    repeated = f", {seeds} seed{'s' * (seeds != 1)}" if seeds else ""
+    if experiments == 1:
+        return f"the only experiment{repeated}"
+    if np.isinf(width):
+        return f"none of {experiments} experiments repeats most of its settings three times{repeated}"
+    unit = {"points": " points"}.get(claim["unit"], "")
+    return f"the narrowest interval of {experiments} experiments, {number_here(width, claim)}{unit} wide{repeated}"

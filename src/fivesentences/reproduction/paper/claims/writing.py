@@ -150,6 +150,11 @@ def _decimals(claim: Stored) -> int:
     return 0 if claim["test"]["kind"] == "among" else 3 if claim["unit"] == "fraction" else 1
 
 
+def number_here(value: float, claim: Stored) -> str:
+    """Write a number with as many decimals as the effects of a claim."""
+    return number(value, _decimals(claim))
+
+
 def _power(claim: Stored) -> str:
     """Name the effect that would have been detected, where none was found."""
     known = [cell["effect"]["detectable"] for cell in claim["cells"] if cell["outcome"] != "holds"]
