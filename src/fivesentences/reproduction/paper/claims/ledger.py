@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, Verdict
-from fivesentences.reproduction.paper.claims.writing import LEDGER, line_of, number_here, read_claims
+from fivesentences.reproduction.paper.claims.writing import LEDGER, adjusted_verdicts, line_of, number_here, read_claims
 from fivesentences.reproduction.paper.site.shell import Site, SitePage
 from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.storage import replacing
@@ -40,17 +40,27 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     """
     scales = [read_claims(path) for path in files]
     titles = {scale["scale"]: scale["title"] for scale in scales}
+    every = [(scale["scale"], claim) for scale in scales for claim in scale["claims"]]
+    adjusted = adjusted_verdicts([claim for _, claim in every])
     tested: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for scale in scales:
-        for claim in scale["claims"]:
-            tested.setdefault((claim["paper"], claim["name"]), {})[scale["scale"]] = claim
+    for (name, claim), verdict in zip(every, adjusted, strict=True):
+        tested.setdefault((claim["paper"], claim["name"]), {})[name] = claim | {"adjusted": verdict}
     rows = [
         {"paper": paper.name, "name": one.name, "claim": one.claim, "needs": one.needs}
         | over_scales(tested.get((paper.name, one.name), {}), titles)
         for paper in papers
         for one in paper.claims.claims
     ]
-    values = {"titles": {paper.name: paper.study.paper for paper in papers}, "rows": rows, "rule": RULE}
+    changed = sum(bool(row["adjusted"]) for row in rows)
+    on_many = (
+        f"Each verdict is tested by itself, at 95%. With Holm's correction for all {len(every)} verdicts of all "
+        f"experiments, {changed} claims have another: it stands beside theirs as “with all”."
+    )
+    values: dict[str, Any] = {
+        "titles": {paper.name: paper.study.paper for paper in papers},
+        "rows": rows,
+        "rule": (*RULE, on_many),
+    }
     pages = [SitePage("", "Claims", LEDGER.name)]
     pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in titles.items()]
     site = Site("Kept results", tuple(pages))
@@ -58,7 +68,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         with replacing(folder / name) as temporary:
             temporary.write_text(site.render(template, name, **values), encoding="utf-8")
     frame = pd.DataFrame(
-        {name: row[name] for name in ("paper", "name", "claim", "verdict", "best")}
+        {name: row[name] for name in ("paper", "name", "claim", "verdict", "adjusted", "best")}
         | dict.fromkeys(titles, NOBODY)
         | {one["scale"]: one["verdict"] for one in row["experiments"]}
         for row in rows
@@ -71,7 +81,7 @@ def over_scales(claims: Mapping[str, Mapping[str, Any]], titles: Mapping[str, st
     """Return the one verdict of a claim, and what its experiments found, the most precise first.
 
     Args:
-        claims: The claim as each scale stores it, by the scale's name.
+        claims: The claim as each scale stores it, with its ``adjusted`` verdict, by the scale's name.
         titles: Title of each scale.
     """
     if not claims:
@@ -79,9 +89,8 @@ def over_scales(claims: Mapping[str, Mapping[str, Any]], titles: Mapping[str, st
     order = sorted(claims, key=lambda scale: _imprecision(claims[scale]))
     verdict = one_verdict([claims[scale]["verdict"] for scale in order])
     lines = [line_of(claims[scale]) | {"scale": scale, "title": titles[scale]} for scale in order]
-    best = claims[order[0]]
-    # A scale may store a verdict adjusted for the number of claims beside the raw one.
-    about = {"verdict": verdict, "adjusted": best.get("adjusted", ""), "best": order[0]}
+    best, adjusted = claims[order[0]], one_verdict([claims[scale]["adjusted"] for scale in order])
+    about = {"verdict": verdict, "adjusted": "" if adjusted == verdict else adjusted, "best": order[0]}
     return about | {"experiments": lines, "why": _why(best, len(order))}
 
 

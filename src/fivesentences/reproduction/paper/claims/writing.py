@@ -12,7 +12,16 @@ import pandas as pd
 
 from fivesentences.documents import read_formatted
 from fivesentences.reproduction.config.scales import Scale
-from fivesentences.reproduction.paper.claims.verdicts import DECIDED, FEWEST_SEEDS, Effect, Verdict
+from fivesentences.reproduction.paper.claims.verdicts import (
+    DECIDED,
+    FEWEST_SEEDS,
+    Effect,
+    Verdict,
+    chance_of,
+    chance_of_failing,
+    chance_of_verdict,
+    still_decided,
+)
 from fivesentences.reproduction.paper.site.runs import anchor_of
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.text.names import grouped, number, signed, unique
@@ -25,6 +34,7 @@ COLUMNS = [
     *(one.name for one in fields(Effect)),
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+UNDECIDED = "undecided"  # after a correction for many verdicts
 AS_THEY_ARE = ("level", "ranks", "own_below", "among")  # kinds of tests whose values are no differences
 HOW = (
     "A statement holds if it does in every setting that the scale trains, partly if in some. It fails if it fails in "
@@ -34,6 +44,8 @@ HOW = (
     "paired t interval, the test images as they are. Over queries alone: one seed, which settles nothing.",
     f"Fewer than {FEWEST_SEEDS} seeds settle nothing. A statement fails where the whole interval stays below the "
     "smallest effect that counts, half a percent of the metric's range (3 of 600 points of Rsum).",
+    "Each verdict is tested by itself. “Undecided with all” marks one that does not stand after Holm's correction for "
+    "all verdicts of the page.",
     "Verdicts are about this scale: other data, features, sizes and lengths of training than in print.",
 )
 # A claim as it is stored, see ``judge_claims``.
@@ -101,10 +113,32 @@ def _csv(claims: Iterable[Stored]) -> str:
     return frame.assign(**whole).to_csv(index=False, lineterminator="\n")
 
 
-def by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def chance_of_claim(claim: Stored) -> float:
+    """Return the one-sided p value of a claim's verdict, see ``chance_of_verdict``."""
+    test, cells = claim["test"], claim["cells"]
+    given = test.get("expect", "more"), claim["smallest"], test.get("level", 0.0)
+    of = {"fails": chance_of_failing}
+    chances = [of.get(cell["outcome"], chance_of)(Effect(**cell["effect"]), *given) for cell in cells]
+    return chance_of_verdict(claim["verdict"], [cell["outcome"] for cell in cells], chances)
+
+
+def adjusted_verdicts(claims: Sequence[Stored]) -> list[str]:
+    """Return the verdict of each claim after Holm's correction for all of them: its own, or undecided."""
+    stand = still_decided([chance_of_claim(claim) for claim in claims])
+    return [
+        claim["verdict"] if stands or claim["verdict"] not in DECIDED else UNDECIDED
+        for claim, stands in zip(claims, stand, strict=True)
+    ]
+
+
+def by_paper(claims: Sequence[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Group the worded claims by paper: name, title and lines."""
-    papers = grouped(claims, lambda claim: (claim["paper"], claim["title"]))
-    return [(name, title, list(map(line_of, some))) for (name, title), some in papers.items()]
+    lines = [
+        line_of(claim) | {"adjusted": "" if verdict == claim["verdict"] else verdict}
+        for claim, verdict in zip(claims, adjusted_verdicts(claims), strict=True)
+    ]
+    papers = grouped(zip(claims, lines, strict=True), lambda pair: (pair[0]["paper"], pair[0]["title"]))
+    return [(name, title, [line for _, line in some]) for (name, title), some in papers.items()]
 
 
 def line_of(claim: Stored) -> dict[str, Any]:
