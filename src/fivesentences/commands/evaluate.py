@@ -15,7 +15,7 @@ from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
 from fivesentences.commands.model_rows import Rows
 from fivesentences.commands.score_sheets import content_of_models, labelled, model_sheets, sheets, tidy_of_models
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import captions_of, scores_of
@@ -24,6 +24,7 @@ from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
