@@ -20,7 +20,6 @@ from pydantic_core import PydanticUndefined
 from fivesentences.cli import command_line
 from fivesentences.commands.download import table_of
 from fivesentences.commands.published import sheets_of
-from fivesentences.commands.sheets import markdown
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, project_folder
 from fivesentences.config.hyperparameters import Hyperparameters
@@ -30,6 +29,7 @@ from fivesentences.evaluation.comparable import comparables
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.metrics.markdown import escape_markdown, piped
+from fivesentences.metrics.sheet import markdown
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.reproduction.categories.config import (
     AnyDocuments,

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from fivesentences.documents import check_file
 from fivesentences.errors import InputError, shortage
 from fivesentences.machine import available_memory
 
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}  # by version
 SMALL = 1 << 27  # bytes that are taken without asking how much memory is left
 
 
@@ -39,8 +40,13 @@ def read_npy(path: Path | str, otherwise: str = "save an array of numbers with n
     path = Path(path)
     check_file(path)
     try:
-        with np.errstate(over="raise"):  # of a shape beyond every memory
-            array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="r")
+        # As numpy's open_memmap, which opens the file twice.
+        with path.open("rb") as file, np.errstate(over="raise"):  # of a shape beyond every memory
+            shape, in_columns, dtype = HEADERS[np.lib.format.read_magic(file)](file)
+            if dtype.hasobject:
+                raise _not_npy(path, otherwise)
+            order: Literal["F", "C"] = "F" if in_columns else "C"
+            array: np.memmap[Any, Any] = np.memmap(file, dtype, "r", file.tell(), shape, order)
     except Exception as error:  # the header is a Python literal: a hostile one ends its parser in any way
         if isinstance(error, OSError):
             raise shortage(error, path) or InputError(

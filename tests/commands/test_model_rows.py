@@ -12,10 +12,10 @@ import pytest
 import scipy.stats
 
 from fivesentences.commands.model_rows import rows_of
-from fivesentences.commands.sheets import Marked
 from fivesentences.config.metrics import choices_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
+from fivesentences.metrics.sheet import Marked
 from fivesentences.metrics.values import KEYS, key_of
 
 MODELS = ("good=sims.npy", "a_b=noise.npy", "third.npy")

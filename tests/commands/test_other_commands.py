@@ -14,10 +14,11 @@ import yaml
 
 from fivesentences import cli
 from fivesentences.commands.arguments import Dataset
-from fivesentences.commands.sheets import Sheet, show
+from fivesentences.commands.sheets import show
 from fivesentences.evaluation import evaluate
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.features.formats import FORMATS
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.reproduction.commands.features import FormatName
 from fivesentences.retrieval import rescore
 

@@ -28,7 +28,7 @@ def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):
     pairing = np.array([0, 1, 1, 1])
     (folder / "images.txt").write_text("".join(f"{image}\n" for image in pairing))
     np.save("sims.npy", np.arange(8.0).reshape(2, 4))
-    found, _ = read_gallery(folder / "sims.npy", image_of_caption=folder / "images.txt")
+    found, *_ = read_gallery(folder / "sims.npy", image_of_caption=folder / "images.txt")
     np.testing.assert_array_equal(found.image_of_caption, pairing)
     np.save("turned.npy", np.arange(8.0).reshape(4, 2))
     for pairing_file, said in ((None, "every image has a caption"), (folder / "images.txt", "2 images and 4 captions")):

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from fivesentences.commands.model_rows import rows_of
-from fivesentences.commands.sheets import latex as latex_of_command
 from fivesentences.config.metrics import choices_of
 from fivesentences.evaluation.comparable import comparable_named
-from fivesentences.metrics.latex import escape_latex, latex_row, tabular
+from fivesentences.metrics.latex import escape_latex, latex_row
+from fivesentences.metrics.sheet import Marked, Sheet
+from fivesentences.metrics.sheet import latex as latex_of_command
 from fivesentences.metrics.values import KEYS
 from fivesentences.reproduction.paper.tables.table import Table
 from fivesentences.reproduction.paper.tables.writing import PORTRAIT, TURNED_FROM, latex, latex_width, write_document
@@ -114,8 +115,9 @@ def test_texts_of_any_kind_are_printed_and_do_nothing(compiled, everything_writt
 
 @pytest.mark.latex
 def test_the_table_of_a_command_compiles_too(compiled):
-    rows = [[escape_latex(text), "1.0", r"\textbf{2.0}"] for text in HOSTILE]
-    text = tabular([HOSTILE[0]], [(HOSTILE[1], HOSTILE[2]), ("", HOSTILE[4])], rows, title="a\nb", notes=["c\nd"])
+    rows = [[text, "1.0", Marked("2.0", bold=True)] for text in HOSTILE]
+    columns = [(HOSTILE[1], HOSTILE[2]), ("", HOSTILE[4])]
+    text = latex_of_command(Sheet([HOSTILE[0]], columns, rows, title="a\nb", notes=["c\nd"]))
     assert complaints(compiled(ARTICLE % rf"\noindent\resizebox{{\linewidth}}{{!}}{{%{chr(10)}{text}}}")) == []
 
 

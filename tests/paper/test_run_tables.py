@@ -305,7 +305,7 @@ def test_without_labels_pmrp_is_a_dash_and_the_notes_say_so(build, make_scale, l
     table = build("daa_supp/table1", make_scale(evaluation_phis=PHIS), labels=labels)
     place = next(index for index, column in enumerate(table.columns) if column.keys["metric"] == "PMRP")
     for row in rows_of(table):
-        assert (row.cells[place].value is not None) == (table.lines(row)[0].cells[place].text != "–") == labels
+        assert (row.cells[place].value is not None) == (table.lines(row)[0].cells[place] != "–") == labels
     assert ("No PMRP for Scenes" in notes_of(table)) != labels
 
 

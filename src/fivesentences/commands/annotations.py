@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,12 +91,15 @@ class Annotations:
             what = f"{'labels' if self.cxc is None else 'pairs'} are named by COCO ids"
             raise InputError(what, where=by_ids, cure=f"give {missing} (with --dataset {COCO_5K} they are known)")
 
-    def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
+    def read(
+        self, gallery: Gallery, captions: Path | None = None, lines: Sequence[str] | None = None
+    ) -> tuple[dict[str, Any], list[str]]:
         """Read categories, labels and positives of a gallery, as ``ProtocolScorer`` takes them.
 
         Args:
             gallery: Images, captions and similarity.
             captions: File of its captions, by which an assumed order of COCO's test split is checked.
+            lines: What was read from it.
 
         Returns:
             Arguments of ``ProtocolScorer``, and a sentence on the order of images and captions where it was assumed.
@@ -118,7 +122,8 @@ class Annotations:
         notes: list[str] = []
         by_pairs = self.eccv or self.cxc is not None
         if self._are_ids_known and (by_pairs or self.instances is not None):
-            is_told = captions is not None and is_in_order(captions_of(gallery, captions), caption_ids, captions)
+            texts = None if lines is None else captions_of(gallery, lines, captions)
+            is_told = texts is not None and is_in_order(texts, caption_ids, captions or "captions")
             told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
             usual_images, usual_captions = (list(map(str, ids)) for ids in coco_test_ids())
             assumed = {}

@@ -12,8 +12,9 @@ import typer
 
 from fivesentences.choices import Split
 from fivesentences.commands.arguments import SPLITS, Mirror, names_typed, split_asked
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.errors import InputError, counted, visible
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.semantics.caption_order import note_on_candidates
 from fivesentences.semantics.captioned_images import read_captioned_images
 from fivesentences.semantics.captioning import (

@@ -22,15 +22,17 @@ from fivesentences.commands.score_sheets import (
     sheets,
     tidy_of_models,
 )
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import captions_of, read_scores
+from fivesentences.evaluation.gallery_files import captions_of, scores_of
+from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import ABOVE_CHANCE
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
@@ -164,7 +166,8 @@ def evaluate(
     annotations.check()
     rows.choices  # noqa: B018  # refuses an unknown one
     published = rows.published
-    models, of_pairs = (models, []) if inputs.transposed else with_pairs(models)
+    read_once = OpenedOnce()
+    models, of_pairs = (models, []) if inputs.transposed else with_pairs(models, read_once)
     paths = {text: Path(named(text.partition(T2I)[0])[1]) for text in models}
     files = {text: path for text, path in paths.items() if path.suffix == ".parquet"}
     given = inputs.given([text for text in models if text not in files], annotations.protocol)
@@ -196,9 +199,8 @@ def evaluate(
         raise InputError(what, cure="give the similarities of all models")
     notes: list[str] = []
     if given.models:
-        scored, notes = _score(
-            given, *options, keep_queries=compared, keep_subject=bool(stored), several=len(found) > 1, rows=rows
-        )
+        kept: dict[str, Any] = {"keep_queries": compared, "keep_subject": bool(stored)}
+        scored, notes = _score(given, *options, read_once, **kept, several=len(found) > 1, rows=rows)
         notes = [*of_pairs, *notes]
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
@@ -246,6 +248,7 @@ def _score(
     annotations: Annotations,
     metrics: Metrics,
     exports: Exports,
+    read: OpenedOnce,
     *,
     keep_queries: bool,
     keep_subject: bool,
@@ -260,7 +263,7 @@ def _score(
     inference, protocol = Inference.of(metrics.inference), annotations.protocol
     options = metrics.of_evaluator()
     with working(f"read {given.models[0].words}"):
-        gallery, notes = inputs.gallery(given, protocol, more_rows=metrics.ideal_pool == "given_rows")
+        gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=metrics.ideal_pool == "given_rows")
     if metrics.mean and len(gallery.phis) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     if (published := rows.published) is not None:
@@ -268,7 +271,7 @@ def _score(
             (protocol.gallery, protocol.gallery * protocol.captions // protocol.images) if protocol else gallery.shape
         )
         published.check(str(rows.beside), protocol, *scored)
-    further, on_order = annotations.read(gallery, given.captions)
+    further, on_order = annotations.read(gallery, given.captions, lines)
     notes = [*given.notes, *notes, *on_order]
     if metrics.mean:
         if "mean" in gallery.phis:
@@ -280,8 +283,9 @@ def _score(
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
-        owner = scorer.whole.image_of_caption
-        matrix, of_matrix = read_scores(model.matrix, model.text, transposed=inputs.transposed, image_of_caption=owner)
+        rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
+        how: dict[str, Any] = {"transposed": inputs.transposed, "image_of_caption": scorer.whole.image_of_caption}
+        matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
         return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
 
     every = [part for model in given.models for part in model.parts]
@@ -309,9 +313,8 @@ def _score(
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
     subject: dict[str, Any] = {}
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
-        known = (
-            {} if given.captions is None else {"captions_sha256": captions_sha256(captions_of(gallery, given.captions))}
-        )
+        texts = None if lines is None else captions_of(gallery, lines, given.captions)
+        known = {} if texts is None else {"captions_sha256": captions_sha256(texts)}
         subject = subject_of(scorer.whole, evaluations[model.name].about, known | dict(given.about))
     owner = scorer.whole.image_of_caption
     results = {one.name: Result(one.name, one.words, evaluations[one.name], subject, owner) for one in given.models}

@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.config.metrics import METRIC_HEADINGS, METRICS, metric_rows
+from fivesentences.metrics.sheet import Sheet
 
 
 def metrics(*, outputs: Outputs) -> None:

@@ -16,7 +16,7 @@ from fivesentences.commands.sheets import Read
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
-from fivesentences.evaluation.matrix_files import read_matrix
+from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS
@@ -161,30 +161,37 @@ class ModelInputs:
         pairing_file = self.image_of_caption or first.image_of_caption
         return Given(models, self.captions or first.captions, pairing_file, notes, {key: note[key] for key in keys})
 
-    def gallery(self, given: Given, protocol: Protocol | None, *, more_rows: bool = False) -> tuple[Gallery, list[str]]:
-        """Return images, captions and phi, with the similarity of the first model, and sentences on how it was made.
+    def gallery(
+        self, given: Given, protocol: Protocol | None, read: OpenedOnce, *, more_rows: bool = False
+    ) -> tuple[Gallery, list[str], list[str] | None]:
+        """Return images, captions and phi, with the similarity of the first model, and more as ``read_gallery``.
 
         Args:
             given: The models.
             protocol: The protocol.
+            read: Matrices that were opened already.
             more_rows: True if phi may have more captions, as in ``read_gallery``.
         """
         model = given.models[0]
-        gallery, notes = read_gallery(
+        gallery, notes, lines = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
-            first_captions=self.first_captions,
+            first_captions=self.first_captions, read=read,
         )  # fmt: skip
         # Unless --metric requires it, what --phi gives already is not computed.
         if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
-            if given.captions is None:
+            if given.captions is None or lines is None:
                 raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            gallery = with_computed_phis(gallery, given.captions, computed)
-        return gallery, notes
+            gallery = with_computed_phis(gallery, lines, given.captions, computed)
+        return gallery, notes, lines
 
 
-def with_pairs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], list[str]]:
     """Join neighbours that are embeddings of images and of captions: ``img.npy txt.npy`` means ``img.npy,txt.npy``.
+
+    Args:
+        arguments: The models as they were given.
+        read: Matrices of the command.
 
     Returns:
         The arguments, and a sentence on each that was joined.
@@ -192,11 +199,13 @@ def with_pairs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         InputError: If two may be embeddings or similarities that are both transposed.
     """
+    if len(arguments) < 2:
+        return [*arguments], []
     found: list[str] = []
     notes: list[str] = []
     before: NDArray[Any] | None = None  # the matrix of the argument found last, if it is one
     for argument in arguments:
-        matrix = _alone(argument, before)
+        matrix = _alone(argument, before, read)
         seen: bool | None = False
         if before is not None and matrix is not None and not named(argument)[0]:
             seen = are_embeddings(before, matrix)
@@ -228,7 +237,7 @@ def _tall(matrix: NDArray[Any]) -> bool:
     return bool(len(matrix) > matrix.shape[1])
 
 
-def _alone(argument: str, before: NDArray[Any] | None) -> NDArray[Any] | None:
+def _alone(argument: str, before: NDArray[Any] | None, read: OpenedOnce) -> NDArray[Any] | None:
     """Return the matrix in the only file of an argument, if it is quickly read.
 
     Raises:
@@ -238,7 +247,7 @@ def _alone(argument: str, before: NDArray[Any] | None) -> NDArray[Any] | None:
     if "," in argument or not {Path(file).suffix, Path(file.rpartition(":")[0]).suffix} & {*QUICK}:
         return None
     try:
-        return read_matrix(file)
+        return read(file)
     except InputError:
         if before is not None and _tall(before):
             raise

@@ -26,12 +26,12 @@ from fivesentences.commands.score_sheets import (
     too_few_resamples,
     units,
 )
-from fivesentences.commands.sheets import Marked, Sheet
 from fivesentences.config.metrics import Choice, choices_of, metric_of, parse_metric, shown_name
 from fivesentences.errors import InputError
 from fivesentences.evaluation.comparable import Comparable, ComparableRow, comparable_named
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.metrics import Evaluation
+from fivesentences.metrics.sheet import Marked, Sheet
 from fivesentences.metrics.values import KEYS
 from fivesentences.semantics.registry import metric_in_words
 

@@ -11,11 +11,12 @@ import typer
 
 from fivesentences.commands.annotations import read_list
 from fivesentences.commands.arguments import numbers_of
-from fivesentences.commands.sheets import Outputs, Read, Sheet, number
+from fivesentences.commands.sheets import Outputs, Read, number
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.rated_pairs import cxc_within, pair_wins, read_contrasts, task_of, undecidable
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.semantics.caption_file import read_pairing
 
 CHANCE = {"text": 25, "image": 25, "group": 16.7, "accuracy": 50}  # percent

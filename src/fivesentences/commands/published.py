@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from fivesentences.commands.model_rows import DEFAULT, rows_of
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.config.metrics import choices_of
 from fivesentences.evaluation.comparable import Comparable, comparable_named, comparables
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.metrics.values import KEYS
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.commands.sheets import Marked, Sheet, number
+from fivesentences.commands.sheets import number
 from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric, shown_name
 from fivesentences.errors import counted
 from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
+from fivesentences.metrics.sheet import Marked, Sheet
 from fivesentences.metrics.values import KEYS
 
 ALPHA = 0.05

@@ -24,8 +24,7 @@ import fivesentences
 from fivesentences.commands.arguments import Quiet
 from fivesentences.console import working
 from fivesentences.errors import InputError, visible
-from fivesentences.metrics.latex import escape_latex, tabular
-from fivesentences.metrics.markdown import escape_markdown, piped
+from fivesentences.metrics.sheet import Sheet, latex, markdown
 from fivesentences.semantics.phi_file import is_note_beside, note_beside
 from fivesentences.storage import check_outputs, replacing, sha256_of, together
 
@@ -37,43 +36,6 @@ ENDINGS = {"json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
 STDOUT = "-"
 ENDLESS = 1_000_000  # columns of a terminal that is wide enough for everything
 Read = Sequence[tuple[str, Path | str | None]]  # what each file is that a command reads, and its name as it was given
-
-
-class Marked(str):
-    """A cell that may be bold, with a superscript.
-
-    Attributes:
-        bold: Whether it is printed in bold.
-        over: The superscript.
-    """
-
-    bold: bool
-    over: str
-
-    def __new__(cls, text: str, bold: bool = False, over: str = "") -> Marked:
-        """Create the cell."""
-        cell = super().__new__(cls, text)
-        cell.bold, cell.over = bold, over
-        return cell
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table for people.
-
-    Attributes:
-        stub: Headings of the columns that say what a row is.
-        columns: Group (may be empty) and heading of each column of numbers.
-        rows: Cells of each row, stub first, as text; an empty row is a rule.
-        title: The text above it.
-        notes: The sentences below it.
-    """
-
-    stub: Sequence[str]
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[Sequence[str]]
-    title: str = ""
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -246,10 +208,9 @@ def _table(sheet: Sheet) -> Table:
             shown = f"{visible(group) if group != previous else ''}\n{shown}"
         table.add_column(Text(shown), justify="right", no_wrap=True)
         previous = group
-    widest = _superscripts(sheet)
     for row in sheet.rows:
         if row:
-            table.add_row(*(_cell(cell, len(over)) for cell, over in zip(row, widest, strict=True)))
+            table.add_row(*(_cell(cell, len(over)) for cell, over in zip(row, sheet.longest_superscripts, strict=True)))
         else:
             table.add_section()
     return table
@@ -257,54 +218,8 @@ def _table(sheet: Sheet) -> Table:
 
 def _cell(cell: str, width: int) -> Text:
     """Return a cell with its superscript behind it, in as many letters as the column has."""
-    text = Text(visible(cell), style="bold" if isinstance(cell, Marked) and cell.bold else "")
+    text = Text(visible(cell), style="bold" if getattr(cell, "bold", False) else "")
     return text.append(f" {getattr(cell, 'over', ''):<{width}}", style="not bold") if width else text
-
-
-def _superscripts(sheet: Sheet) -> list[str]:
-    """Return the longest superscript of each column."""
-    rows = [row for row in sheet.rows if row]
-    return [max((getattr(cell, "over", "") for cell in column), key=len) for column in zip(*rows, strict=True)]
-
-
-def markdown(sheet: Sheet) -> str:
-    """Return a GitHub table."""
-    headings = [*sheet.stub, *(f"{group} {name}".strip() for group, name in sheet.columns)]
-    lines = [f"### {escape_markdown(sheet.title)}", ""] if sheet.title else []
-    lines.append(piped(map(escape_markdown, headings)))
-    lines.append(piped(["---"] * len(sheet.stub) + ["---:"] * len(sheet.columns)))
-    for row in filter(None, sheet.rows):
-        bold = (_emphasised(cell, escape_markdown, "**{}**") for cell in row)
-        over = (getattr(cell, "over", "") for cell in row)
-        lines.append(piped(f"{one}<sup>{mark}</sup>" if mark else one for one, mark in zip(bold, over, strict=True)))
-    if sheet.notes:
-        lines += ["", *(f"- {escape_markdown(note)}" for note in sheet.notes)]
-    return "\n".join(lines) + "\n"
-
-
-def latex(sheet: Sheet) -> str:
-    """Return a ``tabular`` for a document that loads booktabs."""
-    longest = _superscripts(sheet)
-    rows = [
-        [
-            _emphasised(cell, escape_latex, r"\textbf{{{}}}") + _over(cell, widest)
-            for cell, widest in zip(row, longest if row else [], strict=True)
-        ]
-        for row in sheet.rows
-    ]
-    return tabular(sheet.stub, sheet.columns, rows, sheet.title, sheet.notes)
-
-
-def _over(cell: str, widest: str) -> str:
-    """Return a superscript in LaTeX, and room for the letters that the column's longest one has more."""
-    mark = getattr(cell, "over", "")
-    room = widest[len(mark) :]
-    shown = rf"\textsuperscript{{{mark}}}" if mark else ""
-    return shown + (rf"\phantom{{\textsuperscript{{{room}}}}}" if room else "")
-
-
-def _emphasised(cell: str, escape: Callable[[str], str], bold: str) -> str:
-    return bold.format(escape(cell)) if isinstance(cell, Marked) and cell.bold else escape(cell)
 
 
 def number(value: float | None, digits: int = 2) -> str:

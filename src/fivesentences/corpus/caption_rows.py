@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from fivesentences.corpus.archives import SUFFIXES as PHOTOGRAPHS
 from fivesentences.corpus.csv_rows import SEPARATORS, header_of, rows_below, separator_of
-from fivesentences.corpus.karpathy import rows_of_images
+from fivesentences.corpus.karpathy_images import rows_of_images
 from fivesentences.documents import lines_of, parse_json, read_bytes, text_of
 from fivesentences.errors import InputError, say_once
 

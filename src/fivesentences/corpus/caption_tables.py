@@ -32,7 +32,6 @@ from fivesentences.corpus.caption_rows import (
     text_rows,
     unpacked,
 )
-from fivesentences.corpus.content import kind_of
 from fivesentences.corpus.parquet import read_parquet, readable
 from fivesentences.corpus.table import caption_at, name_at
 from fivesentences.documents import check_file, lines_of, parse_json, text_of
@@ -240,8 +239,11 @@ def _files_of(path: Path, split: str) -> tuple[list[Path], str | None]:
 def binary_kind(path: Path) -> str | None:
     """Return ``parquet`` or ``tar`` for a file that is one by its content or its name; None for others."""
     by_name = {".parquet": "parquet", ".tar": "tar"}.get(path.suffix.lower())
-    found = kind_of(path) if path.is_file() else None
-    return found if found in ("parquet", "tar") else by_name
+    if not path.is_file():
+        return by_name
+    with path.open("rb") as file:
+        begin = file.read(262)
+    return "parquet" if begin.startswith(b"PAR1") else "tar" if begin.endswith(b"ustar") else by_name
 
 
 def _rows_of(path: Path, asked: Sequence[str]) -> Rows:

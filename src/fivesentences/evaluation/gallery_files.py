@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.retrieval.repeated_rows import refuse_repeats
 from fivesentences.seals import check_seal
-from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_captions, read_pairing
+from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
 from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, parse_name, prepare
@@ -39,7 +39,8 @@ def read_gallery(
     captions: Path | None = None,
     more_rows: bool = False,
     first_captions: int | None = None,
-) -> tuple[Gallery, list[str]]:
+    read: Callable[[Path | str], NDArray[Any]] = read_matrix,
+) -> tuple[Gallery, list[str], list[str] | None]:
     """Read images, captions, their similarity and phi matrices from files.
 
     Args:
@@ -55,22 +56,23 @@ def read_gallery(
         more_rows: True if phi may have more captions, see ``Gallery.with_phis``; the larger split is that of the
             protocol.
         first_captions: How many captions of each image are used; None: all.
+        read: Reads a matrix; a command that needs one again gives ``OpenedOnce``.
 
     Returns:
-        The gallery, and sentences on how its similarity was computed.
+        The gallery, sentences on how its similarity was computed, and the lines of ``captions``, see ``captions_of``.
 
     Raises:
         InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
             named.
     """
-    rows, vectors = read_matrix(similarity), None if text is None else read_matrix(text)
+    rows, vectors = read(similarity), None if text is None else read(text)
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
     n_captions = max(rows.shape) if vectors is None else len(vectors)
     pairing = given = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
     table = None if captions is None else read_captioned(captions)
     if table is not None and captions is not None and len(table.captions) == n_captions:
         pairing = own_pairing(table, captions, given)
-    matrix, notes = _scores_of(rows, vectors, similarity, text, transposed, pairing)
+    matrix, notes = scores_of(rows, vectors, similarity, text, transposed=transposed, image_of_caption=pairing)
     if given is None and pairing is not None:
         apart = "" if (np.diff(pairing) >= 0).all() else ", in which captions of an image are apart"
         notes.append(f"Images and captions are taken to be in the order of {captions}{apart}.")
@@ -82,26 +84,30 @@ def read_gallery(
         notes.append(f"{similarity}: the first {first_captions} of each image, {used}, numbered among these.")
     if table is not None and len(table.captions) == n_captions:
         notes += [f"{captions}: {empty}, a caption without words." for empty in _empty_lines(table.captions)]
-        notes += note_on_order(_fitting(table.captions, gallery, captions), gallery.image_of_caption, captions)
-    if not phis:
-        return gallery, notes
-    texts = None if table is None else _fitting(table.captions, gallery, captions)
-    split = None if protocol is None else protocol.split
-    return with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split), notes
+        notes += note_on_order(captions_of(gallery, table.captions, captions), gallery.image_of_caption, captions)
+    if phis:
+        texts = None if table is None else captions_of(gallery, table.captions, captions)
+        split = None if protocol is None else protocol.split
+        gallery = with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split)
+    return gallery, notes, None if table is None else table.captions
 
 
-def read_scores(
+def scores_of(
+    rows: NDArray[Any],
+    vectors: NDArray[Any] | None,
     similarity: Path,
     text: Path | None = None,
     *,
     transposed: bool = False,
     image_of_caption: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[Any], list[str]]:
-    """Read a similarity ``[images, captions]`` from a file or from two files of embeddings, not yet checked.
+    """Return a similarity ``[images, captions]`` of what was read from a file or two, not yet checked.
 
     Args:
-        similarity: The similarity, or embeddings of the images; see ``read_gallery``.
-        text: Embeddings of the captions.
+        rows: The similarity, or embeddings of the images; see ``read_gallery``.
+        vectors: Embeddings of the captions; None for a similarity.
+        similarity: File of ``rows``.
+        text: File of ``vectors``.
         transposed: True if the rows of the similarity are captions.
         image_of_caption: ``[captions]`` image of each caption, where it is known.
 
@@ -109,21 +115,8 @@ def read_scores(
         The matrix, and sentences on how it was computed.
 
     Raises:
-        InputError: If a file is missing or damaged, or embeddings do not fit.
+        InputError: If embeddings do not fit, or the matrix is not transposed or repeats its images.
     """
-    vectors = None if text is None else read_matrix(text)
-    return _scores_of(read_matrix(similarity), vectors, similarity, text, transposed, image_of_caption)
-
-
-def _scores_of(
-    rows: NDArray[Any],
-    vectors: NDArray[Any] | None,
-    similarity: Path,
-    text: Path | None,
-    transposed: bool,
-    image_of_caption: NDArray[np.int64] | None,
-) -> tuple[NDArray[Any], list[str]]:
-    """Return what ``read_scores`` does, of matrices that were read from these files."""
     if vectors is None or text is None:
         if transposed and len(rows) < rows.shape[1]:
             what = f"it is {list(rows.shape)}, and every image has a caption, so that its rows are images"
@@ -185,12 +178,13 @@ def with_phi_files(
     return gallery.with_phis(phis, more_rows=more_rows, split=split, sources=sources)
 
 
-def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str]) -> Gallery:
+def with_computed_phis(gallery: Gallery, lines: Sequence[str], captions: Path, metrics: Sequence[str]) -> Gallery:
     """Add phi computed from its captions to a gallery.
 
     Args:
         gallery: Images and captions.
-        captions: File of the captions.
+        lines: What ``read_gallery`` read from the file of the captions.
+        captions: The file.
         metrics: Names of phi that need nothing but the captions. One with two names (cider-whitespace) counts once.
 
     Raises:
@@ -207,7 +201,7 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
             )
         if name in gallery.phis:
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
-    texts = captions_of(gallery, captions)
+    texts = captions_of(gallery, lines, captions)
     scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in metrics}
     made = {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
     for name, matrix in made.items():
@@ -215,17 +209,12 @@ def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str])
     return gallery.and_phis(made)
 
 
-def captions_of(gallery: Gallery, path: Path) -> list[str]:
-    """Read the captions of a gallery from a file.
+def captions_of(gallery: Gallery, texts: Sequence[str], path: Path | None) -> list[str]:
+    """Return the captions of a gallery, of those that were read from a file.
 
     Raises:
-        InputError: If the file is missing or damaged, or holds more or fewer.
+        InputError: If these are more or fewer than the gallery's, or than it was made of.
     """
-    return _fitting(read_captions(path), gallery, path)
-
-
-def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]:
-    """Return captions that were read from a file, if they are as many as the gallery's, or as it was made of."""
     if gallery.kept is not None and len(texts) == len(gallery.kept):
         return [text for text, kept in zip(texts, gallery.kept, strict=True) if kept]
     if len(texts) != gallery.n_captions:
@@ -234,7 +223,7 @@ def _fitting(texts: list[str], gallery: Gallery, path: Path | None) -> list[str]
             f"{path} has {len(texts)} captions but the similarity has {gallery.n_captions} columns{empty}; give the "
             "captions that it was made of, in the same order."
         )
-    return texts
+    return list(texts)
 
 
 def _empty_lines(texts: Sequence[str]) -> list[str]:

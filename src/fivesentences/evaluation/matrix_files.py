@@ -75,6 +75,22 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     return checked_matrix(readers[path.suffix](path) if path.suffix in readers else _of_several(path, key), path)
 
 
+class OpenedOnce:
+    """Matrices of one command. A memory map takes no memory and is kept; a file of another kind is read when asked."""
+
+    def __init__(self) -> None:
+        self._mapped: dict[str, NDArray[Any]] = {}
+
+    def __call__(self, path: Path | str) -> NDArray[Any]:
+        """Return the matrix of a file; see ``read_matrix``."""
+        if (known := self._mapped.get(str(path))) is not None:
+            return known
+        matrix = read_matrix(path)
+        if Path(path).suffix == ".npy":
+            self._mapped[str(path)] = matrix
+        return matrix
+
+
 def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
     """Read the similarity of a run on a split, ``[images, captions]``, memory-mapped.
 

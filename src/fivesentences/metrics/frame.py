@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.config.metrics import parse_metric, shown_name
-from fivesentences.metrics.latex import escape_latex, tabular
+from fivesentences.metrics.sheet import Sheet, latex
 from fivesentences.metrics.values import KEYS, MetricValue, QueryValues
 from fivesentences.storage import replacing
 
@@ -68,9 +68,8 @@ class MetricFrame(pd.DataFrame):
         rows = []
         for label, row in zip(self.index, self.itertuples(index=False, name=None), strict=True):
             labels = (label if isinstance(label, tuple) else (label,)) if named else ()
-            cells = [*map(str, labels), *(shown(value) for shown, value in zip(as_text, row, strict=True))]
-            rows.append([escape_latex(cell) for cell in cells])
-        return tabular(stub, columns, rows, notes=notes)
+            rows.append([*map(str, labels), *(shown(value) for shown, value in zip(as_text, row, strict=True))])
+        return latex(Sheet(stub, columns, rows, notes=notes))
 
     def _shown(self) -> MetricFrame:
         once = [name for name in self.attrs.get("stated_once", ()) if name in self.columns and self[name].nunique() < 2]

@@ -1,8 +1,7 @@
-"""Text and tables for LaTeX, without jinja2."""
+"""Text for LaTeX."""
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -72,38 +71,3 @@ def _escaped(letter: str) -> str:
     if latin := _LATIN.fullmatch(name):
         return latin[2].lower() if latin[1] == "SMALL" else latin[2]
     return f"U+{ord(letter):04X}"
-
-
-def tabular(
-    stub: Sequence[str],
-    columns: Sequence[tuple[str, str]],
-    rows: Sequence[Sequence[str]],
-    title: str = "",
-    notes: Sequence[str] = (),
-) -> str:
-    """Return a ``tabular`` for a document that loads booktabs.
-
-    Args:
-        stub: Headings of the columns that say what a row is.
-        columns: Group (may be empty) and heading of each further column.
-        rows: Cells of each row, stub first, as LaTeX; an empty row is a rule.
-        title: A comment above it.
-        notes: Comments below it.
-    """
-    lines = [r"% needs \usepackage{booktabs}"]
-    lines += [f"% {' '.join(title.split())}"] if title else []
-    lines += [rf"\begin{{tabular}}{{@{{}}{'l' * len(stub)}{'r' * len(columns)}@{{}}}}", r"\toprule"]
-    if any(group for group, _ in columns):
-        cells, rules, start = [""] * len(stub), [], len(stub) + 1
-        for group, same in itertools.groupby(group for group, _ in columns):
-            width = len(list(same))
-            end = start + width - 1
-            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(group)}}}" if group else "")
-            rules += [rf"\cmidrule(lr){{{start}-{end}}}"] if group else []
-            start = end + 1
-        lines.append(f"{latex_row(cells)} {''.join(rules)}")
-    lines.append(latex_row([escape_latex(heading) for heading in (*stub, *(name for _, name in columns))]))
-    lines.append(r"\midrule")
-    lines += [latex_row(row) if row else r"\midrule" for row in rows]
-    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(note.split())}" for note in notes)]
-    return "\n".join(lines) + "\n"

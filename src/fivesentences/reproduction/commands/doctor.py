@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
-from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.commands.sheets import Outputs
 from fivesentences.config.consents import is_agreed
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.reading import read
@@ -27,6 +27,7 @@ from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, counted, pip_install
 from fivesentences.machine import best_device, hardware, processors
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.models import MODELS
 from fivesentences.reproduction.plan.cluster import file_about_cluster, slurm_settings
 from fivesentences.reproduction.plan.cost import MEASURED, Training, seconds_per_step, training_of

@@ -12,7 +12,7 @@ import typer
 
 from fivesentences.choices import each_once
 from fivesentences.commands.arguments import Device, Out, Precision, names_typed
-from fivesentences.commands.sheets import Outputs, Sheet, number
+from fivesentences.commands.sheets import Outputs, number
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, counted, need
@@ -24,6 +24,7 @@ from fivesentences.features.formats import open_features
 from fivesentences.features.formats.record import FACTS
 from fivesentences.features.neighbours import rows_of
 from fivesentences.machine import device_named, processors
+from fivesentences.metrics.sheet import Sheet
 from fivesentences.storage import check_writable
 
 MOST_IMAGES = 40  # on one picture

@@ -165,8 +165,8 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
             cells.append(
                 {
                     "ours": first.cells[index],
-                    "published": beside.cells[index].text if beside else "",
-                    "difference": difference.cells[index].text if difference else "",
+                    "published": beside.cells[index] if beside else "",
+                    "difference": difference.cells[index] if difference else "",
                     "sense": _sense(cell.difference, column, table.digits[index]),
                     "sort": "" if value is None else repr(float(value)),
                 }

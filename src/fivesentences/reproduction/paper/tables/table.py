@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from fivesentences.config.metrics import Better
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.published import PublishedRow
+from fivesentences.metrics.sheet import Marked, Sheet
 from fivesentences.reproduction.paper.text.names import UNDEFINED, number, signed
 from fivesentences.storage import write_json
 
@@ -120,20 +120,12 @@ class Group:
     rows: tuple[TableRow, ...]
 
 
-class ShownCell(NamedTuple):
-    """A cell as a reader sees it: a number, and its uncertainty in small type beside it."""
-
-    text: str
-    beside: str = ""
-    best: bool = False
-
-
 class Line(NamedTuple):
     """A line as a reader sees it; below a row of ours stand the published values and the differences, if any."""
 
     kind: Literal["ours", "published", "difference"]
     stub: tuple[str, ...]
-    cells: tuple[ShownCell, ...]
+    cells: tuple[Marked, ...]
 
 
 @dataclass(frozen=True)
@@ -160,12 +152,6 @@ class Table:
     csv: tuple[tuple[str, str], ...]
 
     @property
-    def upper_headings(self) -> list[list[str]]:
-        """Headings above the lowest, one list per line; lines without any text are left out."""
-        lines = zip(*(column.headings[:-1] for column in self.columns), strict=True)
-        return [list(line) for line in lines if any(line)]
-
-    @property
     def widest_beside(self) -> list[str]:
         """For each column the longest text beside its numbers, for which every cell leaves room; empty if none."""
         rows = [row for group in self.groups for row in group.rows]
@@ -184,20 +170,29 @@ class Table:
         """Sentence in place of a table without groups."""
         return f"None of its rows is made at the scale {self.scale}."
 
+    def laid_out(self) -> Sheet:
+        """Lay out the table with the lines of all rows; groups are below their titles."""
+        rows: list[Sequence[str]] = []
+        for group in self.groups:
+            rows.append(group.title)
+            rows += [(*line.stub, *line.cells) for row in group.rows for line in self.lines(row)]
+        columns, labels = [one.headings for one in self.columns], [one.label for one in self.columns]
+        return Sheet(self.stub, columns, rows, self.title, self.notes, self.caption, labels, self.empty)
+
     def lines(self, row: TableRow) -> list[Line]:
         """Lay out a row as one line, with the published values and the differences, if any, in lines below it."""
         cells = list(zip(row.cells, self.digits, strict=True))
         blank, source = ("",) * (len(self.stub) - 1), "published" if row.same_data else "published, other data"
-        theirs = tuple(ShownCell(number(cell.published, digits)) for cell, digits in cells)
+        theirs = tuple(Marked(number(cell.published, digits)) for cell, digits in cells)
         if row.kind == "published":
             return [Line("published", (*row.labels[:-1], source), theirs)]
-        ours = (ShownCell(number(one.value, at) or UNDEFINED, uncertainty(one, at), one.best) for one, at in cells)
+        ours = (Marked(number(one.value, at) or UNDEFINED, one.best, beside=uncertainty(one, at)) for one, at in cells)
         nothing = "" if row.chance is None else " (learnt nothing)"
         lines = [Line("ours", (*row.labels[:-1], row.labels[-1] + nothing), tuple(ours))]
         if any(cell.published is not None for cell in row.cells):
             lines.append(Line("published", (*blank, source), theirs))
         if any(cell.difference is not None for cell in row.cells):
-            differences = tuple(ShownCell(signed(cell.difference, digits)) for cell, digits in cells)
+            differences = tuple(Marked(signed(cell.difference, digits)) for cell, digits in cells)
             lines.append(Line("difference", (*blank, "ours minus published"), differences))
         return lines
 
@@ -260,8 +255,3 @@ def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int
             for cells, value in zip(marked, shown, strict=True):
                 cells[at] = replace(cells[at], best=value == top)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
-
-
-def spans(headings: Sequence[str]) -> list[tuple[str, int]]:
-    """Count consecutive equal headings: (heading, number of columns)."""
-    return [(heading, len(list(same))) for heading, same in itertools.groupby(headings)]

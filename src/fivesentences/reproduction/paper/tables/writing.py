@@ -11,17 +11,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.metrics.latex import escape_latex, latex_row
-from fivesentences.metrics.markdown import escape_markdown, piped
+from fivesentences.metrics import sheet
+from fivesentences.metrics.latex import escape_latex
 from fivesentences.reproduction.config.scales import Scale
-from fivesentences.reproduction.paper.tables.table import ShownCell, Table, spans
+from fivesentences.reproduction.paper.tables.table import Table
 from fivesentences.reproduction.paper.text.names import MINUS
 from fivesentences.reproduction.study.exhibits import TableSpec
 from fivesentences.reproduction.study.study import Study
 from fivesentences.storage import replacing
 
 TABLE_FORMATS = ("csv", "md", "tex", "html", "json")
-PLUS_MINUS = "±"
 # Mean widths in points in LaTeX's footnotesize and tiny, and what is between columns and before an uncertainty.
 LETTER, SMALL_LETTER, GAP, HAIR = 4.2, 3.6, 7.0, 1.5
 
@@ -44,20 +43,7 @@ def csv(table: Table) -> str:
 
 def markdown(table: Table) -> str:
     """Write a GitHub table with one heading line; published values and differences stand in lines below ours."""
-    lines = [f"### {escape_markdown(table.title)}", "", escape_markdown(table.caption), ""]
-    stub, columns = len(table.stub), len(table.columns)
-    if table.groups:
-        lines.append(piped(map(escape_markdown, [*table.stub, *(column.label for column in table.columns)])))
-        lines.append(piped(["---"] * stub + ["---:"] * columns))
-    else:
-        lines.append(escape_markdown(table.empty))
-    for group in table.groups:
-        lines.append(piped([f"**{escape_markdown(group.title)}**", *[""] * (stub + columns - 1)]))
-        for row in group.rows:
-            for line in table.lines(row):
-                lines.append(piped([*map(escape_markdown, line.stub), *map(_markdown_cell, line.cells)]))
-    lines += ["", *(f"- {escape_markdown(note)}" for note in table.notes)]
-    return "\n".join(lines).rstrip() + "\n"
+    return sheet.markdown(table.laid_out())
 
 
 def latex(table: Table) -> str:
@@ -65,9 +51,6 @@ def latex(table: Table) -> str:
 
     It is never wider than the line, its cells never higher than 55% of a page, and its notes than 30%.
     """
-    stub, columns = len(table.stub), len(table.columns)
-    # Uncertainties have columns of their own, so that the numbers are aligned.
-    width, form = (2, r"r@{\,}l") if any(table.widest_beside) else (1, "r")
     title = escape_latex(table.title)
     lines = [
         r"% needs \usepackage{booktabs,graphicx}",
@@ -77,27 +60,13 @@ def latex(table: Table) -> str:
         rf"\label{{{label_of('tab', table.study, table.name)}}}",
     ]
     if table.groups:
+        *cells, end = sheet.tabular(table.laid_out(), "\n")
         lines += [
             r"\resizebox*{!}{\ifdim\totalheight>.55\textheight .55\textheight\else\totalheight\fi}{%",
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{@{{}}{'l' * stub}{form * columns}@{{}}}}",
-            r"\toprule",
+            *cells,
+            f"{end}}}}}",
         ]
-        for headings in table.upper_headings:
-            lines += _latex_heading(headings, stub, width)
-        lowest = [escape_latex(column.headings[-1]) for column in table.columns]
-        if width == 2:
-            lowest = [rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in lowest]
-        lines.append(latex_row([*map(escape_latex, table.stub), *lowest]))
-    for group in table.groups:
-        heading = rf"\textit{{{escape_latex(group.title)}}}"
-        lines += [r"\midrule", rf"\multicolumn{{{stub + width * columns}}}{{@{{}}l}}{{{heading}}} \\"]
-        for row in group.rows:
-            for line in table.lines(row):
-                cells = [text for cell in line.cells for text in _latex_cell(cell)[:width]]
-                lines.append(latex_row([*map(escape_latex, line.stub), *cells]))
-    if table.groups:
-        lines += [r"\bottomrule", r"\end{tabular}}}"]
     else:
         lines.append(escape_latex(table.empty) + r"\par")
     notes = " ".join(escape_latex(note) for note in table.notes)
@@ -124,7 +93,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals.update(spans=spans, width=_width)
+    found.globals.update(spans=sheet.spans, width=_width)
     return found
 
 
@@ -139,40 +108,16 @@ def latex_width(table: Table) -> float:
     names = [max([len(heading), *(len(line.stub[at]) for line in lines)]) for at, heading in enumerate(table.stub)]
     widths = [LETTER * letters + GAP for letters in names]
     for at, (column, room) in enumerate(zip(table.columns, table.widest_beside, strict=True)):
-        number = LETTER * max((len(line.cells[at].text) for line in lines), default=0)
+        number = LETTER * max((len(line.cells[at]) for line in lines), default=0)
         beside = SMALL_LETTER * len(room) + HAIR if room else 0
         widths.append(max(LETTER * len(column.headings[-1]), number + beside) + GAP)
     # A heading that is wider than its columns widens them.
-    for headings in table.upper_headings:
+    for headings in table.laid_out().upper_headings:
         end = len(table.stub)
-        for heading, columns in spans(headings):
+        for heading, columns in sheet.spans(headings):
             end += columns
             widths[end - 1] += max(0.0, LETTER * len(heading) + GAP - sum(widths[end - columns : end]))
     return max([sum(widths), *(LETTER * len(group.title) + GAP for group in table.groups)])
-
-
-def _markdown_cell(cell: ShownCell) -> str:
-    number = f"**{cell.text}**" if cell.best else cell.text
-    if not cell.beside:
-        return number
-    return f"{number} {cell.beside.replace(PLUS_MINUS, f'{PLUS_MINUS} ')}"
-
-
-def _latex_cell(cell: ShownCell) -> tuple[str, str]:
-    """Write a number and its uncertainty."""
-    number, beside = escape_latex(cell.text), escape_latex(cell.beside)
-    return rf"\textbf{{{number}}}" if cell.best else number, rf"{{\tiny {beside}}}" if beside else ""
-
-
-def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
-    cells, rules, start = [""] * stub, [], stub + 1
-    for heading, columns in spans(headings):
-        end = start + width * columns - 1
-        cells.append(rf"\multicolumn{{{width * columns}}}{{c}}{{{escape_latex(heading)}}}")
-        if heading:
-            rules.append(rf"\cmidrule(lr){{{start}-{end}}}")
-        start = end + 1
-    return [latex_row(cells), "".join(rules)]
 
 
 def _width(text: str) -> float:
