@@ -50,7 +50,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         for paper in papers
         for one in paper.claims.claims
     ]
-    values = {"titles": {paper.name: paper.study.paper for paper in papers}, "rows": rows, "rule": RULE}
+    values: dict[str, Any] = {"titles": {paper.name: paper.study.paper for paper in papers}, "rows": rows, "rule": RULE}
     pages = [SitePage("", "Claims", LEDGER.name)]
     pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in titles.items()]
     site = Site("Kept results", tuple(pages))
