@@ -1,5 +1,7 @@
 """Links to kept results lead to their pages, which the site has beside its documents, and these link back.
 
+Documents link to tables in Markdown, which a code host shows; the site leads to the same table on the page beside it.
+
 Sphinx would copy the one file that a link names, without the style sheets and pictures that it needs.
 """
 
@@ -29,11 +31,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
     folder = Path(app.srcdir, app.env.docname).parent
+    shown = [Path(app.srcdir, one) for one in SHOWN]
     for node in list(doctree.findall(addnodes.download_reference)):
         path = Path(os.path.normpath(folder / node["reftarget"]))
-        if path.suffix == ".html" and any(path.is_relative_to(Path(app.srcdir, one)) for one in SHOWN):
-            page = nodes.reference("", "", *node.children, refuri=Path(os.path.relpath(path, folder)).as_posix())
-            node.replace_self(page)
+        if path.suffix == ".html" and any(path.is_relative_to(one) for one in shown):
+            _lead(node, path, folder)
+    for node in list(doctree.findall(addnodes.pending_xref)):  # of Markdown, which is no document of the site
+        path = Path(app.srcdir, node["reftarget"])
+        if any(path.is_relative_to(one) for one in shown) and (page := path.with_name("index.html")).is_file():
+            _lead(node, page, folder, f"#{path.name}")
+
+
+def _lead(node: nodes.Element, page: Path, folder: Path, anchor: str = "") -> None:
+    address = Path(os.path.relpath(page, folder)).as_posix() + anchor
+    node.replace_self(nodes.reference("", "", *node.children, refuri=address))
 
 
 def _copy(app: Sphinx, exception: Exception | None) -> None:

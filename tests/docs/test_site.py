@@ -175,8 +175,9 @@ def test_a_mistake_fails_the_build(tmp_path: Path, change: dict[str, str], messa
 
 def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_path: Path) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
-    page = "[results](../results/paper/x/index.html)"
+    page = "[results](../results/paper/x/index.html), [table](../results/paper/x/t.md)"
     kept = {"results/paper/x/index.html": "<img src=a.png>", "results/paper/x/a.png": "picture"}
+    kept |= {"results/paper/x/t.md": "### Table"}
     framed = {
         f"results/paper/x/{one}": Site("X", ()).render("shell.html", one) for one in ("runs.html", "y/index.html")
     }
@@ -191,7 +192,8 @@ def test_a_link_to_kept_results_leads_to_their_page_with_all_that_it_needs(tmp_p
     done = build(source, out, "-D", extensions, "-D", f"external_toc_path={source}/contents.yml")
     assert done.returncode == 0, done.stderr
     other = soup((out / "docs/other.html").read_text(encoding="utf-8"), "html.parser")
-    (link,) = [one["href"] for one in other.select("article a[href]") if one.get_text() == "results"]
+    link, table = (one["href"] for one in other.select("article a[href]") if one.get_text() in ("results", "table"))
+    assert table == f"{link}#t"  # a code host shows Markdown, the site its page
     assert {name: (out / name).read_text() for name in kept} == kept and not (out / "_downloads").exists()
     assert (out / "docs" / link).resolve() == out / "results/paper/x/index.html"
     assert not (out / "results/paper/x/mine.html").exists()

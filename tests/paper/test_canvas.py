@@ -20,7 +20,7 @@ from colours import BLINDNESS, SEEN_BY_ALL, SEEN_IN_GREY, distance, luminance, t
 from fivesentences.errors import InputError
 from fivesentences.reproduction.paper.figures.canvas import panels, places_beside, spread_apart
 from fivesentences.reproduction.paper.figures.curves import looks_of_losses, looks_of_models
-from fivesentences.reproduction.paper.figures.drawing import Drawing, write_drawing
+from fivesentences.reproduction.paper.figures.drawing import FIGURE_FORMATS, Drawing, write_drawing
 from fivesentences.reproduction.paper.figures.style import (
     COLOURS,
     OTHERS_COLOUR,
@@ -28,6 +28,7 @@ from fivesentences.reproduction.paper.figures.style import (
     STYLE,
     looks_of_categories,
 )
+from fivesentences.reproduction.paper.tables.writing import read_texts
 from fivesentences.reproduction.study.exhibits import CurvesFigure
 
 PANEL = np.array([3.2, 2.5])
@@ -154,3 +155,15 @@ def test_a_style_file_and_a_width_change_a_figure_and_a_wrong_one_is_named(tmp_p
         written("wrong", style=style)
     with pytest.raises(InputError, match=r"none\.mplstyle"):
         written("absent", style=tmp_path / "none.mplstyle")
+
+
+def test_of_no_data_no_picture_is_drawn_and_an_earlier_one_goes(tmp_path):
+    def draw(canvas):
+        panels(canvas, 1, 1, 2)
+
+    for data in (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": []})):
+        write_drawing(tmp_path / "f", "T", "C", Drawing(data, [], draw, "B is larger" if len(data) else ""))
+        texts = read_texts(tmp_path / "f.json")
+        shown = ("T", "C") if data.empty else ("B is larger", "T. C")
+        assert (texts.heading, texts.below, texts.empty) == (*shown, data.empty)
+        assert [(tmp_path / f"f.{form}").exists() for form in FIGURE_FORMATS] == [not data.empty] * 3 + [True] * 2

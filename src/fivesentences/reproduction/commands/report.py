@@ -137,14 +137,17 @@ def report(
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
         if not ours:
             write_exhibit(spec, context, numbers, made.with_suffix(""))
-            print(made)
+            print(made if made.exists() else made.with_suffix(".csv"))
             continue
         stem = (out or Path()) / (spec.name if only and names[spec.name] == 1 else exhibit)
         stem.parent.mkdir(parents=True, exist_ok=True)
         written = _formats_of(spec, formats)
         write_exhibit(spec, context, numbers, stem, written, **look if isinstance(spec, FigureSpec) else {})
-        for suffix in written:
-            print(stem.with_name(f"{stem.name}.{suffix}"))
+        paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in written]
+        if not all(path.exists() for path in paths):
+            said.append(f"Nothing of {exhibit} is made at this scale; there is no picture.")
+        for path in filter(Path.exists, paths):
+            print(path)
     if not (check or ours):
         for page in remake_pages(plan):
             print(page)

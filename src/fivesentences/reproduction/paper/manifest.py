@@ -97,8 +97,9 @@ def _digests_of_site(plan: Plan, scale: str, manifest: Path, earlier: Mapping[st
     paths = [*plan.report.kept_site(scale), *(manifest.with_name(f"{file}.json") for file in BESIDE)]
     named = {str(_in_project(path, plan.config)): path for path in sorted(set(paths))}
     known = earlier.get("site", {})
-    here = {name: sha256_of(path) for name, path in named.items() if path.is_file()}
-    return here | {name: known[name] for name in named if name in known and name not in here}
+    # The workflow leaves an empty file for the picture of a figure without data.
+    here = {name: sha256_of(path) for name, path in named.items() if path.is_file() and path.stat().st_size}
+    return here | {name: known[name] for name, path in named.items() if name in known and not path.exists()}
 
 
 def record_site(plan: Plan) -> None:

@@ -20,7 +20,6 @@ from fivesentences.reproduction.paper.context import Context
 from fivesentences.reproduction.paper.figures.canvas import (
     blocks,
     columns_in,
-    columns_of,
     is_narrow,
     legend,
     name_points,
@@ -58,54 +57,65 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
     data = pd.concat(parts, ignore_index=True)[LINES] if parts else pd.DataFrame(columns=LINES)
     each = (
         "Each panel: the mean margin of triplets whose anchor and positive are of the panel’s category and whose "
-        "negative is of the line’s category, at that epoch. Named: the largest and the smallest of the last epoch."
+        "negative is of another category, a line each. In colour: the largest and the smallest of the last epoch."
     )
     how_to_read = [each, *notes_on_seeds(made, attrgetter("label"), "Lines: mean")] if made else []
     notes = notes_of_subspaces(spec, context, how_to_read)
     names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
-    return Drawing(data, notes, lambda canvas: _draw_margins(canvas, data, names))
+    return Drawing(data, notes, lambda canvas: _draw_margins(canvas, data, names), _message(data, names))
+
+
+def _message(margins: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Say between which margins, and which categories, the last epoch ends; empty if there are no such margins."""
+    last = margins[margins["epoch"] == margins["epoch"].max()].sort_values("mean_margin", kind="stable")
+    if len(last) < 2 or ("setting" in last and last["setting"].nunique() > 1):
+        return ""
+    ends = last.iloc[[0, -1]][["anchor", "negative", "mean_margin"]].itertuples(index=False)
+    low, high = (f"{value:.2f} between {names[a]} and {names[b]}" for a, b, value in ends)
+    return f"Margins end at {low}, and at {high}"
 
 
 def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Draw a block per setting with a panel per category, and the legend below."""
-    looks = {name: look | {"linewidth": 1.0} for name, look in looks_of_categories(list(names)).items()}
+    """Draw a block per setting with a panel per category."""
     settings = [part for _, part in data.groupby("setting", sort=False)]
     grids = []
     for part in settings:
         count = part["anchor"].nunique()
         grids.append((count, min(count, columns_in(canvas, 5 if count in (5, 9, 10) else 4, narrow=2))))
     heights = [0.7 + 1.35 * -(-count // across) for count, across in grids]
-    below = 0.2 + 0.17 * -(-len(names) // columns_of(names.values(), canvas.get_figwidth()))
-    found = blocks(canvas, unique(data["setting"]), heights, below)
+    found = blocks(canvas, unique(data["setting"]), heights)
     for block, part, (count, across) in zip(found, settings, grids, strict=True):
         low, high = part["mean_margin"].min(), part["mean_margin"].max()
         room = ((high - low) or 0.1) * ROOM / (1 - 2 * ROOM)
         first, last = part["epoch"].min(), part["epoch"].max()
         shown = zip(panels(block, count, across, sharex=True, sharey=True), part.groupby("anchor"), strict=True)
         for place, (panel, (anchor, lines)) in enumerate(shown):
-            _draw_category(panel, lines, looks, names)
+            _draw_category(panel, lines, names)
             panel.set_title(names[str(anchor)], pad=2.5, fontsize=8)
             panel.set(ylim=(low - room, high + room), xlim=(first, max(last, first + 1)))
             panel.tick_params(labelsize=7, length=2.5, labelbottom=place + across >= count)
         block.supxlabel("epoch t", fontsize=7.5)
         block.supylabel("mean margin", fontsize=7.5)
-    legend(canvas, {names[name]: look for name, look in looks.items()})
 
 
-def _draw_category(
-    panel: Any, data: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
-) -> None:
-    for negative, line in data.groupby("negative", sort=False):
-        panel.plot(line["epoch"], line["mean_margin"], zorder=3, **looks[str(negative)])
+def _draw_category(panel: Any, data: pd.DataFrame, names: Mapping[str, str]) -> None:
+    """Draw grey lines, and those of the largest and the smallest margin of the last epoch in colour."""
     panel.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     ends = data.groupby("negative", sort=False)["mean_margin"].last().sort_values(kind="stable")
-    if len(ends) > 1 and not np.isclose(ends.iloc[0], ends.iloc[-1]):
+    named = len(ends) > 1 and not np.isclose(ends.iloc[0], ends.iloc[-1])
+    colours = {ends.index[-1]: COLOURS[1], ends.index[0]: COLOURS[0]} if named else {}
+    for negative, line in data.groupby("negative", sort=False):
+        look: dict[str, Any] = {"color": RULE, "linewidth": 0.8, "zorder": 2}
+        if negative in colours:
+            look = {"color": colours[negative], "linewidth": 1.8, "zorder": 3}
+        panel.plot(line["epoch"], line["mean_margin"], **look)
+    if named:
         for word, negative, height, align in (
             ("largest", ends.index[-1], 0.98, "top"),
             ("smallest", ends.index[0], 0.03, "bottom"),
         ):
-            how: dict[str, Any] = {"transform": panel.transAxes, "fontsize": 6.5, "ha": "right", "va": align}
-            panel.text(0.99, height, f"{word}: {names[negative]}", color=looks[negative]["color"], zorder=4, **how)
+            how: dict[str, Any] = {"transform": panel.transAxes, "fontsize": 7.5, "ha": "right", "va": align}
+            panel.text(0.99, height, f"{word}: {names[negative]}", color=colours[negative], zorder=4, **how)
 
 
 def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
@@ -130,7 +140,8 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
     data = data[COLUMNS].astype({"epoch": "Int64", "pairs": "Int64"})
     notes = notes_of_subspaces(spec, context, how_to_read)
-    return Drawing(data, notes, lambda canvas: _draw_subspace(canvas, margins, points, names))
+    message = _message(margins, names)
+    return Drawing(data, notes, lambda canvas: _draw_subspace(canvas, margins, points, names), message)
 
 
 def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
@@ -180,17 +191,17 @@ def _how_to_read(row: SubspaceRow, margins: pd.DataFrame, points: pd.DataFrame, 
 
 
 def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Maps below each other, and the projection with its legend at their right or, in a narrow figure, below them."""
+    """Maps below each other, and the projection at their right or, in a narrow figure, below them."""
     epochs, looks = margins["epoch"].unique(), looks_of_categories(list(names))
     categories = sorted({*margins["anchor"], *margins["negative"]})
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
+    side *= 1.5 if len(epochs) == 1 and len(categories) <= 12 else 1  # a map alone has room
     label = 0.055 * max(map(len, names.values())) + 0.1
     width = canvas.get_figwidth()
     narrow = is_narrow(canvas)
     left = max(label + side + 0.6, 2.5)
     right = width if narrow else width - left
-    below = 0.17 * -(-len(names) // columns_of(names.values(), right))
-    of_maps, of_projection = 0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * right + below
+    of_maps, of_projection = 0.3 + len(epochs) * (side + 0.28) + label, 0.8 + 0.9 * right
     canvas.set_figheight(of_maps + of_projection if narrow else max(of_maps, of_projection))
     canvas.set_layout_engine("constrained")
     if narrow:
@@ -202,9 +213,6 @@ def _draw_subspace(canvas: Figure, margins: pd.DataFrame, points: pd.DataFrame, 
     _draw_maps(panels(maps, len(epochs), 1, sharex=True), margins, categories, names, side / len(categories))
     (panel,) = panels(projection, 1, 1)
     _draw_points(panel, points, {name: look["color"] for name, look in looks.items()})
-    dot = {"marker": "o", "linestyle": "", "markersize": 5}
-    legend(projection, {names[name]: dot | {"color": look["color"]} for name, look in looks.items()},
-           ncols=columns_of(names.values(), right))  # fmt: skip
     canvas.draw_without_rendering()
     texts = points[points["modality"] == "text"]
     centres = (texts if len(texts) else points).groupby("category")[["x", "y"]].median()
@@ -243,7 +251,7 @@ def _draw_points(panel: Any, points: pd.DataFrame, colours: Mapping[str, str]) -
     size = float(np.clip(9000 / max(len(points), 1), 5, 16))
     for modality, marker in MARKERS.items():
         part = points[points["modality"] == modality]
-        look: dict[str, Any] = {"linewidths": 0.25, "edgecolors": "white", "c": list(part["category"].map(colours))}
+        look: dict[str, Any] = {"linewidths": 0, "alpha": 0.45, "c": list(part["category"].map(colours))}
         panel.scatter(part["x"], part["y"], s=size, marker=marker, zorder=2, label=f"{modality}s", **look)
     panel.set_aspect("equal", adjustable="datalim")
     panel.set(xticks=[], yticks=[])

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from fivesentences.errors import InputError
 from fivesentences.losses.scheduled_margin_spec import activation
@@ -29,9 +31,9 @@ from fivesentences.reproduction.paper.figures.canvas import (
     panels,
 )
 from fivesentences.reproduction.paper.figures.drawing import Drawing, notes_of_subspaces
-from fivesentences.reproduction.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycled
+from fivesentences.reproduction.paper.figures.style import COLOURS, DASHES, SOFT
 from fivesentences.reproduction.paper.numbers.histories import of_run, read_recorded
-from fivesentences.reproduction.paper.text.names import DIRECTIONS, grouped, listed, unique
+from fivesentences.reproduction.paper.text.names import DIRECTIONS, grouped, listed, number, signed, unique
 from fivesentences.reproduction.paper.text.run_notes import notes_on_seeds
 from fivesentences.reproduction.study.exhibits import ActivationFigure, MarginByEpochFigure, StartAndShareFigure
 from fivesentences.reproduction.study.expand import SubspaceRow
@@ -51,8 +53,8 @@ VALUES, DIFFERENCES = ["mean", "low", "high"], ["difference", "difference_low", 
 POINT = ["setting", "selection", "line", "label", "start", "feature_share", "metric", "direction"]
 COLUMNS = [*POINT, *VALUES, "seeds", *DIFFERENCES, "paired_seeds"]
 CURVE, FIXED = "curve", "fixed margin"
-CURVES = [colour for colour in COLOURS if colour != DARK]  # a fixed margin is dark
-DODGE = 0.04  # inches from a bar to its neighbour
+SMALLEST_SHOWN = 0.005  # of a metric whose range is 1: the smallest range of colours
+ONE_SIDED, TWO_SIDED = ["#F4F8FB", COLOURS[0]], [COLOURS[1], "#FFFFFF", COLOURS[0]]
 
 
 def activation_figure(spec: ActivationFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
@@ -176,7 +178,19 @@ def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers:
     if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
         data, made = data.iloc[:0], []
     notes = notes_of_subspaces(spec, context, _how_to_read(made, data) if made else [])
-    return Drawing(data, notes, lambda canvas: _draw(spec, canvas, data))
+    return Drawing(data, notes, lambda canvas: _draw(spec, canvas, data), _message(spec, data))
+
+
+def _message(spec: StartAndShareFigure, data: pd.DataFrame) -> str:
+    """Say how many schedules differ from the fixed margin; empty if there is none, or no interval."""
+    known = data[data["difference_low"].notna() & (data["line"] == CURVE)]
+    if known.empty:
+        return ""
+    apart = int(((known["difference_low"] > 0) | (known["difference_high"] < 0)).sum())
+    most = number(float(known["difference"].abs().max()), 3)
+    told = f"{apart or 'None'} of {len(known)} schedules {'is' if apart < 2 else 'are'} told apart"
+    seeds = int(known["paired_seeds"].min())
+    return f"{told} from {_fixed(data)} by {seeds} paired seeds, and no mean differs by more than {most} {spec.metric}"
 
 
 def _tidy(
@@ -214,19 +228,22 @@ def _place(row: SubspaceRow, where: str) -> tuple[str, str, float, float]:
 
 def _how_to_read(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     chosen = listed(unique(EPOCHS[selection] for selection in data["selection"]))
-    shown = "Points: mean; bars (grey: of a fixed margin): lowest to highest value"
+    shown = "Cells: mean"
+    fixed = data[data["line"] == FIXED][["selection", "label", "mean"]].itertuples(index=False)
+    values = "; ".join(f"{label} {number(value, 3)} ({EPOCHS[of]})" for of, label, value in fixed)
     notes = [
         "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
         "features in the adaptive margin.",
         *notes_on_seeds(made, attrgetter("label"), shown),
         f"Epoch whose weights are read: {chosen}.",
     ]
+    notes += [f"For comparison: {values}."] if values else []
     if data["difference"].notna().any():
         single = " With one seed in common, no interval is known."
         notes.append(
-            f"Right: differences to {_fixed(data)}, paired by seed, with the 95% t interval of the mean difference. "
-            "Where a bar includes zero, these seeds do not tell the two apart; test documents do not count as a "
-            "sample here." + single * bool(data["paired_seeds"].eq(1).any())
+            f"Differences to {_fixed(data)} are paired by seed. Bold, in a frame: the 95% t interval of the mean "
+            "difference, in the CSV, leaves out zero. Elsewhere these seeds do not tell the two apart. Test documents "
+            "do not count as a sample here." + single * bool(data["paired_seeds"].eq(1).any())
         )
     return notes
 
@@ -237,40 +254,41 @@ def _fixed(data: pd.DataFrame) -> str:
 
 
 def _draw(spec: StartAndShareFigure, canvas: Figure, data: pd.DataFrame) -> None:
-    """Draw a row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
+    """Draw a row of maps per setting and selection: values, and beside them the differences to the fixed margin."""
     parts = [part for _, part in data.groupby(["setting", "selection"], sort=False)]
     headings = [f"{part['setting'].iloc[0]}, {EPOCHS[part['selection'].iloc[0]]}" for part in parts]
-    height = max(3.2, 0.2 * max(part["label"].nunique() for part in parts) + 1)
+    height = max(1.5, 0.24 * data[data["line"] == CURVE]["feature_share"].nunique() + 1.1)
     heights = [2 * height if is_narrow(canvas) else height] * len(parts)
     for block, part in zip(blocks(canvas, headings, heights), parts, strict=True):
         shown = [VALUES, DIFFERENCES] if part["difference"].notna().any() else [VALUES]
         for panel, names in zip(panels(block, len(shown), columns_in(canvas, len(shown))), shown, strict=True):
-            ends = _draw_curves(panel, part, names)
+            _draw_map(panel, part[part["line"] == CURVE], names)
             of_values = f"{spec.metric}, {DIRECTIONS.get(spec.direction, 'mean of both directions')}"
             panel.set_title(of_values if names == VALUES else f"difference to {_fixed(part)}")
-            if names == shown[-1] or is_narrow(canvas):
-                draw_labels(panel, ends, 22)
 
 
-def _draw_curves(panel: Any, data: pd.DataFrame, names: list[str]) -> list[tuple[str, str, float, float]]:
-    """Draw one curve per share, and fixed margins as horizontal lines; return where lines end."""
-    curves, fixed = (data[data["line"] == line] for line in (CURVE, FIXED))
-    starts = sorted(curves["start"].unique())
-    span = (starts[-1] - starts[0]) or 1.0
-    panel.set_xlim(starts[0] - 0.06 * span, starts[-1] + 0.06 * span)
-    ends = []
-    for number, (label, line) in enumerate(fixed.groupby("label", sort=False)):
-        value, low, high = line[names].iloc[0].astype(float)
-        if number == 0 and names == DIFFERENCES:  # the one that they are taken to
-            value = 0.0
+def _draw_map(panel: Any, curves: pd.DataFrame, names: list[str]) -> None:
+    """Draw a cell per start and share; differences whose interval leaves out zero are bold, in a frame."""
+    tables = [curves.pivot(index="feature_share", columns="start", values=name) for name in names]
+    values, low, high = (table.to_numpy(dtype=float) for table in tables)
+    differences = names == DIFFERENCES
+    # At least half a percent: no colour makes a difference look large that is not.
+    most = max(SMALLEST_SHOWN, float(np.nanmax(np.abs(values)))) if differences else float(np.nanmax(values))
+    least = -most if differences else min(float(np.nanmin(values)), most - SMALLEST_SHOWN)
+    colours = LinearSegmentedColormap.from_list("cells", TWO_SIDED if differences else ONE_SIDED)
+    image = panel.imshow(values, cmap=colours, vmin=least, vmax=most, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
         if math.isfinite(value):
-            colour = (DARK, SOFT)[number % 2]
-            panel.axhline(value, color=colour, linewidth=1.1, linestyle=DASHES[1 + number % 3], zorder=2)
-            if names == VALUES:
-                panel.axhspan(low, high, color=colour, alpha=0.07, linewidth=0, zorder=0)
-            ends.append((str(label), colour, panel.get_xlim()[1], value))
-    labels = curves.drop_duplicates("label").sort_values("feature_share")["label"]
-    ends += draw_lines(panel, curves, "start", names, cycled(list(labels), CURVES), DODGE)
-    panel.set_xticks(starts, [f"{start:g}" for start in starts])
+            told_apart = differences and bool(low[row, column] > 0 or high[row, column] < 0)
+            weight = "bold" if told_apart else "normal"
+            text = signed(value, 3).replace("0.", ".", 1) if differences else f"{value:.3f}".removeprefix("0")
+            ink = "white" if abs(image.norm(value) - 0.5 * differences) > (0.35 if differences else 0.6) else "black"
+            panel.text(column, row, text, ha="center", va="center", fontsize=7.5, weight=weight, color=ink)
+            if told_apart:
+                panel.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, linewidth=1.2, zorder=3))
+    panel.set_xticks(range(len(tables[0].columns)), [f"{start:g}" for start in tables[0].columns])
+    panel.set_yticks(range(len(tables[0].index)), [f"λ = {share:g}" for share in tables[0].index])
     panel.set_xlabel("start of the schedule, fₐ")
-    return ends
+    panel.tick_params(length=0)
+    panel.grid(False)
+    panel.spines[:].set_visible(False)

@@ -19,6 +19,7 @@ from scipy.optimize import isotonic_regression
 from fivesentences.reproduction.paper.figures.style import NARROW, SMALL
 
 WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: between rings, from a mark to its text
+LETTER = 0.07  # inches: a letter of a bold title
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
 
 
@@ -70,7 +71,8 @@ def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], lege
     canvas.set_layout_engine("constrained")
     found = canvas.subfigures(len(titles), 1, squeeze=False, height_ratios=heights)[:, 0].tolist()
     for block, title in zip(found, titles, strict=True):
-        block.suptitle(title, x=0.01, ha="left", fontsize=9, weight="bold")
+        wrapped = textwrap.fill(title, int(canvas.get_figwidth() / LETTER))
+        block.suptitle(wrapped, x=0.01, ha="left", fontsize=9, weight="bold")
     return list(found)
 
 

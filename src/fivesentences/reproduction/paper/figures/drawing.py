@@ -43,11 +43,13 @@ class Drawing:
             to draw.
         notes: Sentences below it.
         draw: Sets the size of an empty canvas and fills it; called only if there are data.
+        message: What the data show, in the place of the study's title, which then begins the caption; empty: none.
     """
 
     data: pd.DataFrame
     notes: Sequence[str]
     draw: Callable[[Figure], None]
+    message: str = ""
 
 
 def notes_of_runs(
@@ -96,7 +98,7 @@ def write_drawing(
     narrow: float = ON_PHONES,
     style: Path | None = None,
 ) -> None:
-    """Write ``stem`` with the suffixes of the formats.
+    """Write ``stem`` with the suffixes of the formats; of a drawing without data no picture, and an earlier one goes.
 
     Equal drawings give equal bytes: no date and no version is stored.
 
@@ -119,8 +121,12 @@ def write_drawing(
     with matplotlib.style.context(["default", STYLE, own, {"text.parse_math": False}]):
         drawn = _on_canvas(drawing, width)
         for suffix in (one for one in formats if one not in ("csv", "json")):
+            path = stem.with_name(f"{stem.name}.{suffix}")
+            if drawing.data.empty:
+                path.unlink(missing_ok=True)
+                continue
             canvas, form = (_on_canvas(drawing, narrow), "svg") if suffix == "narrow.svg" else (drawn, suffix)
-            with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
+            with replacing(path) as temporary:
                 canvas.savefig(temporary, format=form, dpi=200, metadata=UNDATED.get(form, {}))
                 if form == "svg":
                     temporary.write_text(slim(temporary.read_text(encoding="utf-8")), encoding="utf-8")
@@ -128,15 +134,15 @@ def write_drawing(
         with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
             drawing.data.to_csv(temporary, index=False, lineterminator="\n")
     if "json" in formats:
-        texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
+        texts: dict[str, Any] = {"title": title, "caption": caption, "notes": list(drawing.notes)}
+        texts |= {"message": drawing.message} if drawing.message else {}
+        texts |= {"empty": True} if drawing.data.empty else {}
         write_json(stem.with_name(f"{stem.name}.json"), texts)
 
 
 def _on_canvas(drawing: Drawing, width: float) -> Figure:
     canvas = Figure(figsize=(width, 1.0))
-    if drawing.data.empty:
-        canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
-    else:
+    if not drawing.data.empty:
         drawing.draw(canvas)
     return canvas
 

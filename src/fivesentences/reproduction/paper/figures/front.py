@@ -28,7 +28,8 @@ SHOWN_OTHERWISE = ("weight", "variant")  # by numbers and sizes, and by the form
 COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "epochs", "family", "variant", "weight"]
 COLUMNS += ["begins_at", "x_metric", "x", "x_low", "x_high", "y_metric", "y", "y_low", "y_high", "seeds", "on_front"]
 REFERENCE = "#3A3A3A"  # the colour of losses that belong to no family
-SMALLEST, LARGEST, TEXT = 3.6, 6.6, 7  # points: of marks by weight, of texts
+SMALLEST, LARGEST, TEXT = 3.6, 6.6, 7.5  # points: of marks by weight, of texts
+STEPS, LINE = 30, 0.015  # places along a line between two marks, and half its width in inches, that names keep free
 
 
 def front_figure(spec: FrontFigure, context: Context, frame: pd.DataFrame) -> Drawing:
@@ -41,12 +42,11 @@ def front_figure(spec: FrontFigure, context: Context, frame: pd.DataFrame) -> Dr
     results, how_to_read = Results(frame), []
     data = _tidy(spec, rows, results, context)
     if not data.empty:
-        how_to_read.append("Stepped line: the Pareto front; no mean lies beyond it, better in both metrics.")
+        how_to_read.append("The CSV says which means are on the Pareto front: no other is better in both metrics.")
     if data["weight"].notna().any():
-        how_to_read.append("Numbers beside the marks: the weight of the loss. Lines begin at the loss without it.")
+        how_to_read.append("Lines begin at the loss without the term, and follow its weight.")
     notes = notes_of_runs(spec, context, results, how_to_read, [spec.x, *spec.y], "Mean and range")
-    signs = {_label(column, context): _sign(column) for column in spec.metrics()}
-    return Drawing(data, notes, lambda canvas: _draw(canvas, context.study, data, signs))
+    return Drawing(data, notes, lambda canvas: _draw(canvas, context.study, data))
 
 
 def _label(column: ColumnSpec, context: Context) -> str:
@@ -112,26 +112,27 @@ def _families(losses: Mapping[str, LossSpec]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _draw(canvas: Figure, study: Study, data: pd.DataFrame, signs: Mapping[str, int]) -> None:
+def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
     """Draw two panels per row, and the legend below."""
     shown = [panel for _, panel in data.groupby(["role", "model", "y_metric"], sort=False)]
     looks, telling = _looks(data), [name for name in ("dataset", "model") if data[name].nunique() > 1]
     found = panels(canvas, len(shown), min(2, len(shown)), 3.3)
+    lines: list[np.ndarray] = []
     for panel, points in zip(found, shown, strict=True):
         x, y = (str(points[name].iloc[0]) for name in ("x_metric", "y_metric"))
         title = ", ".join([*(study.label_of(points[name].iloc[0]) for name in telling), y])
         panel.set(title=title, xlabel=x)
-        _draw_points(panel, points, looks)
-        _draw_front(panel, points[points["on_front"]], signs[x], signs[y])
+        lines.append(_draw_points(panel, points, looks))
     _draw_legend(canvas, data, looks)
     canvas.draw_without_rendering()
-    for panel, points in zip(found, shown, strict=True):
+    for panel, points, along in zip(found, shown, lines, strict=True):
         losses = points["loss"].tolist()
         weights = zip(losses, points["weight"], strict=True)
-        texts = [loss_in_words(study, loss) if np.isnan(weight) else f"{weight:g}" for loss, weight in weights]
+        texts = [loss_in_words(study, loss) if np.isnan(weight) else f"weight {weight:g}" for loss, weight in weights]
         radii = [looks[loss]["markersize"] / 144 for loss in losses]
         colours = [looks[loss]["color"] for loss in losses]
-        name_points(panel, points[["x", "y"]].to_numpy(dtype=float), texts, colours, radii, TEXT)
+        marks = np.concatenate([points[["x", "y"]].to_numpy(dtype=float), along])  # names hide no line
+        name_points(panel, marks, texts, colours, [*radii, *[LINE] * len(along)], TEXT)
 
 
 def _looks(data: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -152,9 +153,13 @@ def _looks(data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return looks
 
 
-def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Draw the marks with their ranges, and lines that join those of a family and variant by their weight."""
-    of_loss = points.set_index("loss")
+def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> np.ndarray:
+    """Draw the marks with their ranges, and lines that join those of a family and variant by their weight.
+
+    Returns:
+        ``[points, 2]`` places along the lines.
+    """
+    of_loss, along = points.set_index("loss"), [np.empty((0, 2))]
     for line in points.to_dict("records"):
         bars: dict[str, Any] = {"color": looks[line["loss"]]["color"], "linewidth": 0.6, "alpha": 0.55, "zorder": 2}
         panel.hlines(line["y"], line["x_low"], line["x_high"], **bars)
@@ -167,23 +172,15 @@ def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[s
         look = looks[family["loss"].iloc[0]]
         style = "--" if "markerfacecolor" in look else "-"
         panel.plot(where["x"], where["y"], color=look["color"], linewidth=0.7, linestyle=style, alpha=0.6, zorder=3)
+        ends = where[["x", "y"]].to_numpy(dtype=float)
+        along += list(np.linspace(ends[:-1], ends[1:], STEPS + 2)[1:-1])
     panel.margins(0.13)
     panel.grid(True, axis="x")
-
-
-def _draw_front(panel: Any, front: pd.DataFrame, x_sign: int, y_sign: int) -> None:
-    """Draw the border of what some mean reaches, as far as the panel goes."""
-    across, down = panel.get_xlim(), panel.get_ylim()
-    points = sorted(zip(front["x"] * x_sign, front["y"] * y_sign, strict=True))
-    xs = [min(np.multiply(across, x_sign)), *(x for x, _ in points), points[-1][0]]
-    ys = [points[0][1], *(y for _, y in points), min(np.multiply(down, y_sign))]
-    # Up to a point everything is reached at the height of that point.
-    panel.step(np.multiply(xs, x_sign), np.multiply(ys, y_sign), where="pre", color=SOFT, linewidth=0.7, zorder=1)
-    panel.set(xlim=across, ylim=down)
+    return np.concatenate(along)
 
 
 def _draw_legend(canvas: Figure, data: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Explain colours, forms and the stepped line."""
+    """Explain colours and forms."""
     samples: dict[str, dict[str, Any]] = {}
     size = {"markersize": 4.5, "linewidth": 0.7}
     families = data.dropna(subset="weight")
@@ -194,5 +191,5 @@ def _draw_legend(canvas: Figure, data: pd.DataFrame, looks: Mapping[str, Mapping
             look = {"color": SOFT, "marker": looks[losses.iloc[0]]["marker"], **size}
             hollow = {"markerfacecolor": "white", "linestyle": "--"}
             samples[str(variant)] = look | (hollow if "markerfacecolor" in looks[losses.iloc[0]] else {})
-    samples["Pareto front"] = {"color": SOFT, "linewidth": 0.7, "drawstyle": "steps"}
-    legend(canvas, samples)
+    if samples:
+        legend(canvas, samples)

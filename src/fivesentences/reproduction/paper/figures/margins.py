@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,15 +13,16 @@ from matplotlib.figure import Figure
 
 from fivesentences.reproduction.evaluation.margins import CAP
 from fivesentences.reproduction.paper.context import Context
-from fivesentences.reproduction.paper.figures.canvas import blocks, legend
+from fivesentences.reproduction.paper.figures.canvas import blocks, columns_of, is_narrow, legend
 from fivesentences.reproduction.paper.figures.drawing import Drawing
-from fivesentences.reproduction.paper.figures.style import COLOURS, DASHES, OTHERS_COLOUR, OWN_COLOUR, SOFT
+from fivesentences.reproduction.paper.figures.style import COLOURS, DASHES, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.reproduction.paper.numbers.margins import Numbers, made_at, read_all_margins
 from fivesentences.reproduction.paper.text.labels import label_of, loss_in_words
 from fivesentences.reproduction.study.exhibits import MarginsFigure
 from fivesentences.reproduction.study.study import Study
 
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
+NAME = 32  # letters in a line of the name of a loss
 POSITIVES = (OWN_COLOUR, 0.63)  # lighter, so that grey print tells it from the negatives
 PARTS: dict[str, dict[str, Any]] = {
     "variance from positives": {"facecolor": POSITIVES},
@@ -31,7 +33,7 @@ LOOKS = [
     for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True)
 ]
 HOW_TO_READ = (
-    "Left: distribution of the margins over hinges with random negatives, each scaled to the same height. Right: "
+    "Curves: distribution of the margins over hinges with random negatives, each scaled to the same height. Bars: "
     "how much of their variance comes from positives and from negatives (covariance with the margin divided by its "
     "variance); the number is the negatives’ share."
 )
@@ -82,18 +84,24 @@ def _draw(canvas: Figure, study: Study, spec: MarginsFigure, shown: Sequence[Mar
         f"{study.label_of(block.dataset)}, {label_of(study, 'fraction', block.fraction)} of the training captions"
         for block in shown
     ]
-    heights = [max(1.95, 0.17 * len(block.shares) + 0.7) for block in shown]
+    narrow = is_narrow(canvas)
+    of_shares = [(0.32 if narrow else 0.19) * len(block.shares) + 0.75 for block in shown]
+    heights = [height + 1.7 if narrow else max(1.95, height) for height in of_shares]
     looks = dict(zip(spec.losses, LOOKS, strict=False))
     drawn = [loss for loss in spec.losses if any(loss in block.margins for block in shown)]
-    samples = {loss_in_words(study, loss): looks[loss] for loss in drawn}
+    samples: dict[str, Mapping[str, Any]] = {loss_in_words(study, loss): looks[loss] for loss in drawn}
     edges = [edge for block in shown for one in block.margins.values() for edge in _range(one)]
     limits = (min([0.0, *edges]), max([CAP, *edges]) * 1.04)
-    for part, block in zip(blocks(canvas, titles, heights, 0.17 * max(len(drawn), 2) + 0.1), shown, strict=True):
-        left, right = part.subplots(1, 2, width_ratios=[2.2, 1])
+    samples |= PARTS
+    below = 0.17 * -(-len(samples) // columns_of(samples, canvas.get_figwidth())) + 0.1
+    for part, block, height in zip(blocks(canvas, titles, heights, below), shown, of_shares, strict=True):
+        if narrow:  # panels of their own, so that long names make no room beside the margins
+            left, right = (one.subplots() for one in part.subfigures(2, 1, height_ratios=[1.7, height]))
+        else:
+            left, right = part.subplots(1, 2, width_ratios=[2.2, 1])
         _draw_margins(left, block, looks, limits, sorted({study.losses[loss].margin for loss in block.margins}))
         _draw_shares(right, block, study)
-    legend(canvas, samples, ncols=1)
-    legend(canvas, PARTS, loc="lower right", ncols=1)
+    legend(canvas, samples)
 
 
 def _range(numbers: Numbers) -> tuple[float, float]:
@@ -115,7 +123,7 @@ def _draw_margins(
         panel.axvline(place, color=SOFT, linewidth=0.7, linestyle=(0, (3, 2)))
         right = place > sum(limits) * 0.7
         how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "bottom"}
-        how |= {"fontsize": 6.5, "color": SOFT, "annotation_clip": False}
+        how |= {"fontsize": SMALL, "color": SOFT, "annotation_clip": False}
         panel.annotate(text, (place, 1.0), (-2 if right else 2, 1), ha="right" if right else "left", **how)
     panel.set(xlim=limits, ylim=(0, 1.08), yticks=[], xlabel="margin")
     panel.spines["left"].set_visible(False)
@@ -128,8 +136,10 @@ def _draw_shares(panel: Any, block: MarginPanels, study: Study) -> None:
             panel.barh(place, 1 - negative, color=POSITIVES, height=0.62)
             panel.barh(place, negative, left=1 - negative, color=OTHERS_COLOUR, height=0.62)
             how: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-            panel.annotate(f"{share:.1%}", (1.0, place), (3, 0), fontsize=7, **how)
-    panel.set_yticks(range(len(block.shares)), [loss_in_words(study, loss) for loss in block.shares], fontsize=6.5)
+            panel.annotate(f"{share:.1%}", (1.0, place), (3, 0), fontsize=SMALL, **how)
+    names = [loss_in_words(study, loss) for loss in block.shares]
+    names = [textwrap.fill(name, NAME) for name in names] if is_narrow(panel.figure) else names
+    panel.set_yticks(range(len(block.shares)), names, fontsize=SMALL)
     panel.set(xlim=(0, 1), ylim=(len(block.shares) - 0.5, -0.5), xlabel="share of the variance")
     panel.set_xticks([0, 0.5, 1], ["0", "50%", "100%"])
     panel.tick_params(axis="y", length=0)

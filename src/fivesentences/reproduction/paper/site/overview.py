@@ -113,8 +113,8 @@ def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture
     study, _, name = figure.partition("/")
     photographs = next(one.shows_photographs for one in studies[study].figures if one.name == name)
     links = [("Tables, notes and other formats", f"{study}/index.html#{name}")]
-    title, caption, _ = read_texts(folder / f"{figure}.json")
-    return Picture(folder / f"{figure}.svg", title, caption, [], links, f"{study}-{name}", photographs)
+    texts = read_texts(folder / f"{figure}.json")
+    return Picture(folder / f"{figure}.svg", texts.heading, texts.below, [], links, f"{study}-{name}", photographs)
 
 
 def about_corpora(corpora: Sequence[Corpus]) -> list[str]:

@@ -74,5 +74,5 @@ def read_features_sheet(path: Path) -> Picture:
     Raises:
         InputError: If the file is missing.
     """
-    title, caption, notes = read_texts(path)
-    return Picture(path.with_suffix(".png"), title, caption, notes, name=path.stem)
+    texts = read_texts(path)
+    return Picture(path.with_suffix(".png"), texts.title, texts.caption, texts.notes, name=path.stem)

@@ -23,8 +23,9 @@ ON_PUBLISHED = (
     "The published value, where there is one, is in italics below ours. A difference from it is shown only where both "
     "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
+# What git keeps of a table or figure: a page links to nothing that is not beside it in a clone.
 TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json"}
-FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "PDF": "pdf", "texts (JSON)": "json"}
+FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
 
@@ -62,22 +63,21 @@ def write_study_page(
             raise InputError(what, where=here / f"{one}.json", cure="make the table again")
     figures = {one.name: one for one in made if isinstance(one, FigureSpec)}
     texts = {one: read_texts(here / f"{one}.json") for one in figures}
-    for one, (title, caption, _) in texts.items():
-        if (title, caption) != (figures[one].title, figures[one].caption):
-            what = f"it is of the figure '{title}'"
+    for one, known in texts.items():
+        if (known.title, known.caption) != (figures[one].title, figures[one].caption):
+            what = f"it is of the figure '{known.title}'"
             raise InputError(what, where=here / f"{one}.json", cure="draw the figure again")
     empty = {one for one, table in tables.items() if not table.groups}
     empty |= {one for one in figures if not _has_data(here / f"{one}.csv")}
-    notes = {one: table.notes for one, table in tables.items()} | {one: notes for one, (*_, notes) in texts.items()}
+    notes = {one: table.notes for one, table in tables.items()} | {one: known.notes for one, known in texts.items()}
     notes = {one: some for one, some in notes.items() if one not in empty}
     shared = shared_notes(notes)
-    known = {note.text for note in shared}
-    own = {one: [note for note in some if note not in known] for one, some in notes.items()}
+    twice = {note.text for note in shared}
+    own = {one: [note for note in some if note not in twice] for one, some in notes.items()}
     links = {
         one: [
             (label, f"{one}.{form}")
             for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()
-            if one in tables or (here / f"{one}.{form}").exists()
         ]
         for one in notes
     }
@@ -100,8 +100,10 @@ def write_study_page(
             if one not in empty
         ],
         figures=[
-            Picture(here / f"{one}.svg", title, caption, own[one], links[one], one, figures[one].shows_photographs)
-            for one, (title, caption, _) in texts.items()
+            Picture(
+                here / f"{one}.svg", of.heading, of.below, own[one], links[one], one, figures[one].shows_photographs
+            )
+            for one, of in texts.items()
             if one not in empty
         ],
         rows=site_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -179,24 +179,48 @@ def _table(folder: Path, stem: str) -> Iterator[str]:
 
 
 def _figure(folder: Path, stem: str) -> Iterator[str]:
-    title, caption, notes = read_texts(folder / f"{stem}.json")
+    texts = read_texts(folder / f"{stem}.json")
     study, _, name = stem.partition("/")
-    shown, notes_below = escape_latex(title), " ".join(map(escape_latex, notes))
+    shown, notes_below = escape_latex(texts.heading), " ".join(map(escape_latex, texts.notes))
     yield r"\begin{figure}[H]\centering"
-    yield rf"\includegraphics[width=\linewidth,height=.6\textheight,keepaspectratio]{{{stem}.pdf}}"
-    yield rf"\caption[{{{shown}}}]{{{shown}. {escape_latex(caption)}}}\label{{{label_of('fig', study, name)}}}"
+    if texts.empty:
+        yield "Nothing of this figure is made at this scale."
+    else:
+        yield rf"\includegraphics[width=\linewidth,height=.6\textheight,keepaspectratio]{{{stem}.pdf}}"
+    yield rf"\caption[{{{shown}}}]{{{shown}. {escape_latex(texts.below)}}}\label{{{label_of('fig', study, name)}}}"
     yield rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes_below}}}"
     yield r"\end{figure}"
 
 
-def read_texts(path: Path) -> tuple[str, str, list[str]]:
-    """Read title, caption and notes of a written figure from its .json.
+class FigureTexts(NamedTuple):
+    """Texts of a written figure: title and caption as the study has them, what the data show, and notes."""
+
+    title: str
+    caption: str
+    notes: list[str]
+    message: str
+    empty: bool
+
+    @property
+    def heading(self) -> str:
+        """What the data show; without it the title."""
+        return self.message or self.title
+
+    @property
+    def below(self) -> str:
+        """The caption, behind the title if the heading is another."""
+        return f"{self.title}. {self.caption}" if self.message else self.caption
+
+
+def read_texts(path: Path) -> FigureTexts:
+    """Read the texts of a written figure from its .json.
 
     Raises:
         InputError: If the file is missing or holds something else.
     """
     texts = read_json(path, "draw the figure again")
     try:
-        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
+        title, caption, notes = str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
     except (KeyError, TypeError):
         raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
+    return FigureTexts(title, caption, notes, texts.get("message", ""), texts.get("empty", False))
