@@ -75,10 +75,7 @@ def write_study_page(
     twice = {note.text for note in shared}
     own = {one: [note for note in some if note not in twice] for one, some in notes.items()}
     links = {
-        one: [
-            (label, f"{one}.{form}")
-            for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()
-        ]
+        one: [(label, f"{one}.{form}") for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()]
         for one in notes
     }
     of_paper = [claim for claim in claims if claim["paper"] == name]
