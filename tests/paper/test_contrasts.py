@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from drawn_texts import drawn
 from fivesentences.config.reading import check
@@ -80,12 +81,24 @@ def check_statistics(cells, numbers):
     assert cells.loc["difference", ["value", "low", "high"]].tolist() == [numbers[x] for x in ("mean", "low", "high")]
 
 
+def two_sided_p(found):
+    """Two-sided p of a measured difference, by scipy."""
+    return 2 * stats.t.sf(abs(found["mean"] / found["standard_error"]), found["degrees"])
+
+
 def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metric(made):
     made_up = made(CONTRAST)
     table, (file,) = table_of(made_up), made_up.numbers("toy/t")
     measured = read_contrasts(file)["contrasts"]
     tidy = table.tidy().set_index(["a", "metric", "statistic"]).sort_index()
-    assert len(tidy) == 2 * 3 * 9
+    assert len(tidy) == 2 * 3 * 10
+    of_rows = tidy.xs("difference", level="statistic").join(tidy.xs("p_holm", level="statistic")["value"], rsuffix="_p")
+    alone = {(a, m): two_sided_p(one["metrics"][m]) for one, a in zip(measured, ("all", "knn3"), strict=True)
+             for m in one["metrics"] if m in of_rows.index.levels[1]}  # fmt: skip
+    largest = 0.0
+    for place, (key, p) in enumerate(sorted(alone.items(), key=lambda item: item[1])):  # Holm 1979, step by step
+        largest = max(largest, min(1.0, (len(alone) - place) * p))
+        assert of_rows.loc[key, "value_p"] == pytest.approx(largest)
     for contrast, a in zip(measured, ("all", "knn3"), strict=True):
         for metric in ("Rsum", "Nsum", "Nsum_own_removed"):  # those that a table shows without being asked
             check_statistics(tidy.loc[a, metric], contrast["metrics"][metric])

@@ -65,7 +65,7 @@ def found(verdict: str, *widths: float | None, seeds: int = 5, **more: Any) -> d
     ]
     cells = [{"label": "", "link": "", "kinds": [], "outcome": "open", "effect": asdict(effect)} for effect in effects]
     about = {"paper": "p", "name": "n", "claim": "SAM helps.", "where": "Table 1", "test": {"kind": "runs"}}
-    return about | {"verdict": verdict, "unit": "points", "smallest": 3.0, "cells": cells, **more}
+    return about | {"verdict": verdict, "adjusted": verdict, "unit": "points", "smallest": 3.0, "cells": cells, **more}
 
 
 @pytest.mark.parametrize(

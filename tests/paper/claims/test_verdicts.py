@@ -10,11 +10,14 @@ from fivesentences.metrics.crossed import crossed_differences
 from fivesentences.reproduction.paper.claims.verdicts import (
     Effect,
     chance_of,
+    chance_of_failing,
+    chance_of_verdict,
     correlation_difference,
     outcome_of,
     over_seeds,
     over_seeds_and_queries,
     rank_correlation,
+    still_decided,
     verdict_of,
 )
 
@@ -194,3 +197,32 @@ def test_ranks_are_those_of_scipy_with_ties():
     assert found.value == pytest.approx(stats.kendalltau(x, y).statistic)
     assert found.low < found.value < found.high and (found.over, found.queries) == ("settings", 30)
     assert rank_correlation(np.arange(9.0), np.arange(9.0)[::-1]).value == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("expect", ["more", "less", "same", "not_less"])
+@pytest.mark.parametrize("mean", [-9.0, -3.2, -2.9, 0.0, 1.0, 4.0, 9.0])
+def test_a_cell_holds_or_fails_at_the_level_of_its_p(expect, mean):
+    for error in (0.05, 0.4, 1.5):
+        half = stats.t.ppf(0.975, 7) * error
+        one = Effect(mean, "seeds and queries", 8, 100, mean - half, mean + half, error, 7.0)
+        outcome = outcome_of(one, expect, 3.0)
+        if expect != "same" or outcome != "holds":  # within both bars needs two tests
+            assert (chance_of(one, expect, 3.0) < 0.025) == (outcome == "holds")
+        if outcome != "holds":  # what is small but sure holds first
+            assert (chance_of_failing(one, expect, 3.0) < 0.025) == (outcome == "fails")
+
+
+def test_a_verdict_is_as_sure_as_the_least_sure_of_its_cells_that_count():
+    assert chance_of_verdict("holds", ["holds", "holds"], [0.001, 0.02]) == 0.02
+    assert chance_of_verdict("holds partly", ["holds", "open", "holds"], [0.02, 0.4, 0.001]) == pytest.approx(0.003)
+    assert chance_of_verdict("fails", ["fails", "fails", "open"], [0.01, 0.002, 0.3]) == 0.01
+    assert chance_of_verdict("fails", ["fails", "fails", "fails"], [0.01, 0.002, 0.3]) == 0.01  # two are more than half
+    assert chance_of_verdict("too few seeds", ["open"], [0.001]) == 1.0
+
+
+def test_of_many_verdicts_without_an_effect_one_in_twenty_families_has_one_that_stands():
+    rng = np.random.default_rng(0)
+    families = rng.random((4000, 30))  # one-sided p of verdicts that are all by chance
+    alone = np.mean((families < 0.025).any(axis=1))
+    together = np.mean([any(still_decided(family.tolist())) for family in families])
+    assert alone > 0.4 and together < 0.025 + 4 * np.sqrt(0.025 * 0.975 / 4000)
