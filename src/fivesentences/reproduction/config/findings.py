@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from string import Formatter
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -13,6 +13,17 @@ from fivesentences.errors import did_you_mean
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ValueName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+Verb = Literal["raises", "lowers", "no_gain", "no_difference", "falling"]
+#: What each verb asks of the intervals.
+VERBS: dict[Verb, str] = {
+    "raises": "above 0",
+    "lowers": "below 0",
+    "no_gain": "not above 0",
+    "no_difference": "0 within",
+    "falling": "each below the one before",
+}
 
 
 class Tile(Strict):
@@ -39,6 +50,8 @@ class Finding(Strict):
     """What the numbers do not show."""
     studies: dict[Name, Text] = Field(default={})
     """The result of a study in a sentence, on its page; that of the figure's study is the headline by default."""
+    rests_on: dict[Verb, list[ValueName]] = Field(default={})
+    """What its headline says of which values; drawing stops where an interval does not carry it, see ``VERBS``."""
     values: dict[ExhibitName, dict[ValueName, dict[Name, str | float]]]
     """Numbers by `study/table` and name: columns of the one line of its CSV, and how to `show` it."""
 
@@ -74,6 +87,7 @@ class Finding(Strict):
             raise ValueError("finding.values has a name in two tables; rename one")
         named = [(key, name) for key, text in self.texts() for name in names_in(text)]
         named += [(f"tiles[{number}].value", tile.value) for number, tile in enumerate(self.tiles)]
+        named += [(f"rests_on.{verb}", name) for verb, names in self.rests_on.items() for name in names]
         for key, name in named:
             if name not in table_of:
                 hint = did_you_mean(name, table_of) or f"there are: {', '.join(table_of) or 'none'}"

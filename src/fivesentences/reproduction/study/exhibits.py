@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fivesentences.choices import Split
 from fivesentences.config.features import of_kind
@@ -175,10 +175,15 @@ class ContrastSpec(SettingSpec):
         return self
 
 
+def _as_reported(metric: Any) -> Any:
+    """Return ``N@5``, as results are named, of ``NCS@5``, as people say."""
+    return f"N{metric[3:]}" if isinstance(metric, str) and metric.startswith("NCS@") else metric
+
+
 class ColumnSpec(Strict):
     """One column: a metric as the evaluation names it."""
 
-    metric: str = Field(pattern=REPORTED)
+    metric: Annotated[str, BeforeValidator(_as_reported), Field(pattern=REPORTED)]
     direction: Direction | None = None
     formula: Variant = "released"
     ground_truth: Literal["kept", "removed"] = "kept"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -205,7 +206,7 @@ def _cell(cell: Mapping[str, Any], claim: Stored) -> dict[str, Any]:
     counts = [f"{effect['seeds']} seed{'s' * (effect['seeds'] != 1)}"] if effect["seeds"] else []
     counts += [f"{effect['queries']:,} {kind}"] if effect["queries"] else []
     return {
-        "label": cell["label"],
+        "label": re.sub(r"\bN@(?=\d)", "NCS@", cell["label"]),  # results are named N@k
         "link": cell["link"],
         "runs": [f"../runs/index.html#{anchor_of(kind)}" for kind in cell["kinds"]],
         **{name: number(effect[name], decimals) for name in ("a", "b", "detectable")},

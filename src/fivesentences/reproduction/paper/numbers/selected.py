@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
-from fivesentences.reproduction.config.findings import Finding, names_in
+from fivesentences.reproduction.config.findings import VERBS, Finding, names_in
 from fivesentences.reproduction.paper.text.names import MINUS
 
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=[\d.])")
@@ -63,6 +63,43 @@ def filler(finding: Finding, folder: Path) -> Callable[[str], str]:
         return text.format_map(found)
 
     return fill
+
+
+def check_headline(finding: Finding, folder: Path) -> None:
+    """Compare the headline of a finding with the intervals of the values that it rests on.
+
+    Args:
+        finding: The finding.
+        folder: Folder of the scale's tables.
+
+    Raises:
+        InputError: If an interval does not carry what the headline says of it, or a value has none.
+    """
+    table_of = {name: table for table, values in finding.values.items() for name in values}
+    for verb, names in finding.rests_on.items():
+        ends: list[tuple[float, float]] = []
+        for name in names:
+            path = folder / f"{table_of[name]}.csv"
+            check_file(path, "make it with the workflow")
+            asked = {**finding.values[table_of[name]][name], "show": "{low} {high}"}
+            shown = select(path.read_text(encoding="utf-8"), asked, f"{name} of {path}, on which the headline rests")
+            try:
+                low, high = (float(end.replace(MINUS, "-")) for end in shown.split(" "))
+            except ValueError:
+                raise InputError(f"finding.rests_on.{verb}: '{name}' has no interval; name a difference.") from None
+            carried = {
+                "raises": low > 0,
+                "lowers": high < 0,
+                "no_gain": low <= 0,
+                "no_difference": low <= 0 <= high,
+                "falling": not ends or high < ends[-1][0],
+            }[verb]
+            if not carried:
+                what = (
+                    f"'{finding.headline}' rests on '{name}', whose interval [{low:g}, {high:g}] is not {VERBS[verb]}"
+                )
+                raise InputError(what, where="finding.headline", cure="reword it, or what rests_on says of it")
+            ends.append((low, high))
 
 
 def _number(value: str) -> float | str:

@@ -12,7 +12,7 @@ from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED
 from fivesentences.reproduction.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
-from fivesentences.reproduction.paper.numbers.selected import filler
+from fivesentences.reproduction.paper.numbers.selected import check_headline, filler
 from fivesentences.reproduction.paper.site.pictures import Picture, addresses_in
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.site.study import count_of, shared_notes
@@ -85,6 +85,7 @@ def write_overview(
 
 def _filled(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
     """Fill the texts of a finding with their numbers; a tile's number comes apart from its interval."""
+    check_headline(finding, folder)
     fill = filler(finding, folder)
     tiles = []
     for tile in finding.tiles:
