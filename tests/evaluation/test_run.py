@@ -20,7 +20,7 @@ from fivesentences.reproduction.evaluation.run import Evaluated, evaluate_runs, 
 from fivesentences.reproduction.evaluation.tidy import VALUE_COLUMNS, collect, read_evaluations
 from fivesentences.retrieval import Gallery, rescore
 from fivesentences.semantics import write_phi
-from fivesentences.training.spec import EnsembleRun, RunSpec
+from fivesentences.training.spec import CHANCE, EnsembleRun, RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]
@@ -98,6 +98,9 @@ def test_every_number_is_that_of_an_evaluator_of_the_rescored_matrix(files: dict
         values += [value for value in of_others if value["phi"] and value["direction"]]
         for value in reported(values):
             wanted[tuple(({**value, "inference": method})[key] for key in keys)] = value["value"]
+    by_chance = [*of_main(files).by_chance(gallery), *(v for v in others.by_chance(gallery) if v["phi"])]
+    for value in reported([v for v in by_chance if v["direction"]]):
+        wanted[tuple(({**value, "inference": CHANCE})[key] for key in keys)] = value["value"]
     assert tidy.set_index(keys)["value"].to_dict() == wanted
     assert tidy["labels"].all() and (tidy.run == SPEC.name).all()
 
@@ -146,7 +149,8 @@ def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files,
     assert content["run"] == ensemble.name and content["model"] == "three"
     assert content["ensemble_of"] == [member.name for member in ensemble.members]
     corpus = Corpus.read(files["made"]).split("test")
-    found = {v["metric"]: v["value"] for v in content["values"] if v["direction"] == "t2i" and v["metric"] == "R@1"}
+    naive = [v for v in content["values"] if v["inference"] == "naive" and v["direction"] == "t2i"]
+    found = {v["metric"]: v["value"] for v in naive if v["metric"] == "R@1"}
     recall = recall_at_k(members.mean(axis=0), ks=(1,), direction="t2i", image_of_caption=corpus.image_of_caption)
     assert found["R@1"] == pytest.approx(recall[1])
     assert collect([files["out"]], "s").run.unique().tolist() == [ensemble.name]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from fivesentences.config.types import ExhibitName, Name, Strict
+from fivesentences.config.types import ExhibitName, Name, Strict, check_each_once
 from fivesentences.errors import did_you_mean
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -87,6 +87,8 @@ class Finding(Strict):
             raise ValueError("finding.values has a name in two tables; rename one")
         named = [(key, name) for key, text in self.texts() for name in names_in(text)]
         named += [(f"tiles[{number}].value", tile.value) for number, tile in enumerate(self.tiles)]
+        for verb, rows in self.rests_on.items():
+            check_each_once(f"finding.rests_on.{verb}", rows)
         named += [(f"rests_on.{verb}", name) for verb, names in self.rests_on.items() for name in names]
         for key, name in named:
             if name not in table_of:
