@@ -101,7 +101,7 @@ def test_a_figure_is_written_with_its_data_and_texts_and_its_fonts_are_inside(ev
     everything.write(exhibit, tmp_path / "f")
     data = pd.read_csv(tmp_path / "f.csv")
     pd.testing.assert_frame_equal(data, drawing.data, check_dtype=False)
-    assert read_texts(tmp_path / "f.json") == (spec.title, spec.caption, drawing.notes)
+    assert read_texts(tmp_path / "f.json")[:3] == (spec.title, spec.caption, drawing.notes)
     assert set(spec.notes) <= set(drawing.notes)
     assert size_of(tmp_path / "f.svg")[0] == pytest.approx(72 * WIDTH)
     reader = pypdf.PdfReader(tmp_path / "f.pdf")
@@ -188,7 +188,7 @@ def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, 
             text = (tmp_path / f"stem.{suffix}").read_text(encoding="utf-8")
             assert "None of its rows is made at the scale tiny." in text
     else:
-        assert size_of(tmp_path / "stem.svg")[1] == pytest.approx(72)  # a sentence
+        assert read_texts(tmp_path / "stem.json").empty and not (tmp_path / "stem.svg").exists()
 
 
 def test_a_study_is_read_without_what_draws_writes_and_trains():
