@@ -20,7 +20,6 @@ from fivesentences.commands.score_sheets import (
     OF_CHANCE,
     ORDER,
     best_of,
-    key_of,
     rules,
     sized,
     too_few_resamples,
@@ -32,7 +31,7 @@ from fivesentences.evaluation.comparable import Comparable, ComparableRow, compa
 from fivesentences.evaluation.protocols import PROTOCOLS
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.sheet import Marked, Sheet
-from fivesentences.metrics.values import KEYS
+from fivesentences.metrics.values import KEYS, row_key
 from fivesentences.semantics.registry import metric_in_words
 
 DEFAULT = "R,Rsum,NCS,Nsum"
@@ -98,7 +97,7 @@ class Rows:
             InputError: If no model has a number of a metric that was asked for.
         """
         about, choices = next(iter(models.values())).about, self.choices
-        of_models = {name: {key_of(value): value["value"] for value in one.values} for name, one in models.items()}
+        of_models = {name: {row_key(value): value["value"] for value in one.values} for name, one in models.items()}
         given = list(dict.fromkeys(itertools.chain.from_iterable(of_models.values())))
         for choice in choices if self.families is not None else ():
             if not any(choice.has(key[0], key[3]) for key in given):
@@ -246,6 +245,6 @@ def _beaten(tests: pd.DataFrame | None, letters: Mapping[str, str]) -> dict[tupl
         if row["p_holm"] < ALPHA and better != "neither" and row["difference"]:
             wins = (row["difference"] > 0) == (better == "higher")
             winner, loser = (row["model"], row["against"]) if wins else (row["against"], row["model"])
-            found.setdefault((winner, key_of(row)), []).append(letters[loser])
+            found.setdefault((winner, row_key(row)), []).append(letters[loser])
     comma = "," if any(len(letter) > 1 for letter in letters.values()) else ""
     return {where: comma.join(sorted(some, key=lambda one: (len(one), one))) for where, some in found.items()}

@@ -15,7 +15,7 @@ from fivesentences.errors import counted
 from fivesentences.evaluation.query_tests import disagreements
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.sheet import Marked, Sheet
-from fivesentences.metrics.values import KEYS
+from fivesentences.metrics.values import row_key
 
 ALPHA = 0.05
 ORDER = ("i2t", "t2i", "both", "sum")  # of columns
@@ -33,14 +33,14 @@ def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
     """Return up to three tables of one model; ``about["similarity"]`` names its file."""
     chance, entries = _of_chance(result), list[Entry]()
     for value in result.values:
-        entries += [(value, "", _text(value)), *chance.get(key_of(value), ())]
+        entries += [(value, "", _text(value)), *chance.get(row_key(value), ())]
     return tables(entries, "", sized(result.about["similarity"], result.about), [*notes_of(result), *notes])
 
 
 def _of_chance(*results: Evaluation) -> dict[tuple[Any, ...], list[Entry]]:
     """Return what a random ranking reaches, by key, from the first of several models of which it is known."""
     known = next((one.chance.values for one in results if one.chance is not None), [])
-    return {key_of(value): [(value, CHANCE, _text(value))] for value in known}
+    return {row_key(value): [(value, CHANCE, _text(value))] for value in known}
 
 
 def _text(value: Mapping[str, Any]) -> str:
@@ -150,7 +150,7 @@ def model_sheets(models: Mapping[str, Evaluation], tests: pd.DataFrame | None, n
         notes: Further sentences.
     """
     first = next(iter(models.values()))
-    values = {name: {key_of(value): value for value in result.values} for name, result in models.items()}
+    values = {name: {row_key(value): value for value in result.values} for name, result in models.items()}
     chance, entries = _of_chance(*models.values()), list[Entry]()
     for key in dict.fromkeys(itertools.chain.from_iterable(values.values())):
         same = {name: of_model[key] for name, of_model in values.items() if key in of_model}
@@ -264,8 +264,3 @@ def _signed(row: Mapping[Any, Any], column: str) -> str:
 def p_in_words(p: float) -> str:
     """Return a p-value with four decimals."""
     return "<.0001" if p < 1e-4 else f"{p:.4f}"
-
-
-def key_of(value: Mapping[Any, Any]) -> tuple[Any, ...]:
-    """Return the key of a number, of its values of queries or of a test."""
-    return tuple(value[key] for key in KEYS)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_array
 from fivesentences.errors import InputError
+from fivesentences.metrics.chance import harmonic_numbers
 from fivesentences.metrics.ranking import QueryBlock, block_of_queries, blocks_of_queries, parts, read_rankings
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction, checked_choice, checked_direction
@@ -70,7 +71,7 @@ def asp_by_chance(phi: NDArray, direction: Direction, ties: str) -> NDArray[np.f
     n_items, n_queries = phi.shape if direction == "i2t" else phi.shape[::-1]
     if ties == "index":
         return np.full(n_queries, (n_items + 1) / (2 * n_items))
-    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n_items + 1))])
+    harmonic = harmonic_numbers(n_items)
     doubled = np.arange(1, 2 * n_items + 1)  # twice a rank, which may be a half
     below = doubled // 2
     of_rank = (below * (below + 1) / doubled + doubled / 2 * (harmonic[-1] - harmonic[below])) / n_items

@@ -62,6 +62,11 @@ def any_found(relevant: ArrayLike, items: ArrayLike, k: int) -> NDArray[np.float
     return np.asarray(1.0 - none)
 
 
+def harmonic_numbers(n: int) -> NDArray[np.float64]:
+    """Return ``[n + 1]`` the sums of 1 / i up to each number, from 0."""
+    return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n + 1))])
+
+
 def summed_precision(relevant: ArrayLike, items: int, places: ArrayLike) -> NDArray[np.float64]:
     """Return the expected sum of the precision at every relevant item within the first places (Bestgen 2015).
 
@@ -75,5 +80,5 @@ def summed_precision(relevant: ArrayLike, items: int, places: ArrayLike) -> NDAr
         places: ``[queries]`` or one number, M; beyond the gallery it ends with it.
     """
     count, until = np.asarray(relevant, dtype=np.float64), np.minimum(places, items)
-    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, items + 1))])[until]
+    harmonic = harmonic_numbers(items)[until]
     return np.asarray(count / items * (harmonic + (until - harmonic) * (count - 1) / max(1, items - 1)))

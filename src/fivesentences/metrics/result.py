@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fivesentences.config.metrics import metric_of, parse_metric
 from fivesentences.errors import InputError, counted
 from fivesentences.metrics.ranking import TIE_RULE
-from fivesentences.metrics.values import KEYS, MetricValue, NoSuchNumber, QueryValues, Row, pick
+from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, Row, pick, row_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,12 +114,12 @@ class Evaluation:
         if self.chance is None:
             return [dict(row) for row in self.values]
         known = self.chance.by_key
-        return [{**row, "chance": known.get(_key(row))} for row in self.values]
+        return [{**row, "chance": known.get(row_key(row))} for row in self.values]
 
     @property
     def by_key(self) -> dict[tuple[Any, ...], float]:
         """The numbers by their keys, in the order of ``KEYS``."""
-        return {_key(row): row["value"] for row in self.values}
+        return {row_key(row): row["value"] for row in self.values}
 
     def above_chance(self) -> Evaluation:
         """Return how far numbers stand from chance to the best value: 0 is what chance reaches, 100 (or 1) the best.
@@ -139,7 +139,7 @@ class Evaluation:
             found = []
             for row in rows:
                 best = {"percent": 100.0, "fraction": 1.0}.get(metric_of(row["metric"]).unit)
-                by_chance = chance.get(_key(row))
+                by_chance = chance.get(row_key(row))
                 if row["direction"] and best is not None and by_chance is not None and by_chance < best * NO_ROOM:
                     found.append({**row, name: best * (row[name] - by_chance) / (best - by_chance)})
             return found
@@ -180,10 +180,6 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return str(self.wide()._repr_html_())  # type: ignore[operator]
-
-
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[key] for key in KEYS)
 
 
 def _frames() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -76,6 +76,11 @@ def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
     """Return the key of a number, from the parts of its variant that apply."""
     empty: dict[str, Any] = {key: 0 if key == "m" else "" for key in KEYS}
     return {**empty, "metric": metric, "direction": direction, **variant}  # type: ignore[typeddict-item]
+
+
+def row_key(row: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Return the key of a number, of its values of queries or of a test, in the order of ``KEYS``."""
+    return tuple(row[key] for key in KEYS)
 
 
 def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) -> Row:

@@ -123,36 +123,32 @@ def outcome_of(effect: Effect, expect: Expect, smallest: float, level: float = 0
 
 def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> float:
     """Return the one-sided p value of a cell: how likely such an effect is at the bar; 1 without an interval."""
-    if effect.standard_error is None or effect.low is None:
-        return 1.0
-    distance = effect.value - level
-    match expect:
-        case "less":
-            distance = -distance
-        case "not_less":
-            distance += smallest
-        case "same":
-            distance = smallest - abs(distance)
-    if effect.standard_error == 0:
-        return 0.0 if distance > 0 else 1.0
-    t = -distance / effect.standard_error
-    return float(ndtr(t) if effect.degrees is None else stdtr(effect.degrees, t))
+    return _tail(effect, -_beyond(effect, expect, smallest, level))
 
 
 def chance_of_failing(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> float:
     """Return the one-sided p value of a cell that fails: how likely so little is if the stated effect just counted."""
-    if effect.standard_error is None or effect.low is None:
-        return 1.0
+    beyond = _beyond(effect, expect, smallest, level)
+    return _tail(effect, beyond - smallest if expect in ("more", "less") and level == 0 else beyond)
+
+
+def _beyond(effect: Effect, expect: Expect, smallest: float, level: float) -> float:
+    """Return how far an effect lies beyond its bar, on the stated side."""
     distance = effect.value - level
     match expect:
         case "less":
-            distance = -distance
+            return -distance
         case "not_less":
-            distance += smallest
+            return distance + smallest
         case "same":
-            distance = smallest - abs(distance)
-    if expect in ("more", "less") and level == 0:
-        distance -= smallest
+            return smallest - abs(distance)
+    return distance
+
+
+def _tail(effect: Effect, distance: float) -> float:
+    """Return how likely a distance this low or lower is, in standard errors of an effect; 1 without an interval."""
+    if effect.standard_error is None or effect.low is None:
+        return 1.0
     if effect.standard_error == 0:
         return 0.0 if distance < 0 else 1.0
     t = distance / effect.standard_error
