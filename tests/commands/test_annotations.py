@@ -75,10 +75,8 @@ def test_the_first_fifth_needs_no_ids_for_labels(given, gallery):
 def test_captions_show_that_the_order_is_the_usual_one(given, gallery, mirror):
     from fivesentences.corpus.karpathy import load_karpathy
 
-    texts = load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco").captions
-    Path("texts.txt").write_text("".join(f"{text}\n" for text in texts))
-    _, notes = given(cxc="sits.csv").read(gallery, Path("texts.txt"))
+    texts = list(load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco").captions)
+    _, notes = given(cxc="sits.csv").read(gallery, Path("texts.txt"), texts)
     assert notes[0].endswith("Karpathy's order of COCO's test split; texts.txt has its captions in this order.")
-    Path("texts.txt").write_text("".join(f"{text}\n" for text in np.roll(texts, 5)))
     with pytest.raises(InputError, match=r"^texts.txt"):
-        given(cxc="sits.csv").read(gallery, Path("texts.txt"))
+        given(cxc="sits.csv").read(gallery, Path("texts.txt"), texts[-5:] + texts[:-5])

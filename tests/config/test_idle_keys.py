@@ -75,7 +75,6 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "AgreementFigure": (QUESTION, {"references"}),
     "CorrelationsFigure": (QUESTION, {"statistic"}),
     "ColumnSpec": (QUESTION, {"formula", "ties"}),
-    "SubspaceFigure": (QUESTION, {"at"}),
     "OtherSide": (QUESTION, {"captions_per_image", "features", "fraction", "model"}),
 }
 

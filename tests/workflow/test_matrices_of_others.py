@@ -42,7 +42,7 @@ def test_a_given_matrix_has_the_numbers_of_the_run_that_it_is_from_and_bad_ones_
     pd.testing.assert_series_equal(*numbers)
     table = pd.read_csv(micro / "results/paper/mine/five_sentences/table3.csv")
     ours = table[table["row"].eq("ours")]
-    assert set(ours["model"]) == {"VSE++ (matrix of others)"} and ours["published"].notna().any()
+    assert set(ours["model"]) == {"VSE++ (matrix of others)", "chance"} and ours["published"].notna().any()
     assert ours["difference"].isna().all()  # drawn scenes are other data than print
     assert table["row"].eq("published").any()
     figure = pd.read_csv(micro / "results/paper/mine/five_sentences/figure3.csv")
