@@ -18,7 +18,6 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticUndefined
 
 from fivesentences.cli import command_line
-from fivesentences.commands.download import table_of
 from fivesentences.commands.published import sheets_of
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, project_folder
@@ -220,13 +219,8 @@ def published_tables() -> str:
     return "\n".join(map(markdown, sheets_of(comparables())))
 
 
-def address_table() -> str:
-    """The addresses of every file of the catalogue."""
-    return table_of(_catalogue())
-
-
 # The long tables of documents, by the name in their mark.
-TABLES: dict[str, Callable[[], str]] = {"published": published_tables, "addresses": address_table}
+TABLES: dict[str, Callable[[], str]] = {"published": published_tables}
 
 
 def with_tables(text: str) -> str:

@@ -33,11 +33,9 @@ RELEASE = "one of the differences between a release and its paper"
 BASELINE = "a baseline of category retrieval, whose paper tunes it"
 ABSENT = "what planning leaves out for want of data"
 QUESTION = "a user's own question to runs that are there"
-UNTRIED = "what nobody has done yet: no machine of ours reaches the hosts"
 # Why a key is there that no shipped file sets, by the class that defines it.
 IDLE: dict[str, tuple[str, set[str]]] = {
     "CatalogueData": (OWN_DATA, {"member"}),
-    "CatalogueFile": (UNTRIED, {"tried"}),
     "PrecompData": (OWN_DATA, {"folder", "prefix", "testall"}),
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
     "Scale": (

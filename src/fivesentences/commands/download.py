@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,9 @@ from fivesentences.config.pointers import pointers_of, record_pointer, remove_ot
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.corpus.download import fetch, find_mirror
+from fivesentences.corpus.probing import FILE as TRIED
+from fivesentences.corpus.probing import Tried, addresses_of, difference, read_tried, write_tried
+from fivesentences.corpus.probing import probe as probe_address
 from fivesentences.errors import InputError, InputErrors, did_you_mean
 from fivesentences.metrics.markdown import piped
 
@@ -34,6 +37,7 @@ def download(
     consent: str | None = None,
     downloads: Downloads,
     addresses: bool = False,
+    probe: bool = False,
     pointers: bool = False,
     quiet: Quiet = False,
 ) -> None:
@@ -54,6 +58,8 @@ def download(
         files: One file alone, such as captions; repeat for more; default: all.
         consent: Fetch nothing; agree to the terms of this name, such as flickr30k.
         addresses: Fetch nothing; print every file's addresses and what is known of it, as a table in Markdown.
+        probe: Fetch nothing; ask the hosts of the dataset, or of all, for size and version of each file, and write
+            what they answer to tried.yaml beside the catalogue, for git and for --addresses.
         pointers: Fetch nothing; write data/PATH.dvc for files whose MD5 is known.
         quiet: No progress bar, and no names of files.
 
@@ -67,6 +73,8 @@ def download(
 
         fivesentences download --addresses
 
+        fivesentences download --probe
+
         fivesentences download --pointers
     """
     mirror, path = find_mirror(downloads.mirror), catalogue_of(downloads)
@@ -77,16 +85,22 @@ def download(
             print(pointer)
         return
     if addresses:
-        print(table_of(catalogue))
+        print(table_of(catalogue, read_tried(path)))
         return
     if consent is not None:
         _agree(consent, catalogue, path, downloads.data)
+        return
+    if dataset is None and probe:
+        _probe(catalogue, path, list(catalogue.datasets), downloads.data)
         return
     if dataset is None:
         raise InputError(f"name a dataset; there are: {', '.join(catalogue.datasets)}.", where=path)
     if dataset not in catalogue.datasets and (meant := datasets_called(dataset)):
         dataset = CATALOGUE_NAMES[meant[0]]
     _check_name(path, f"there is no dataset '{dataset}'", dataset, catalogue.datasets)
+    if probe:
+        _probe(catalogue, path, [dataset], downloads.data)
+        return
     entry = catalogue.datasets[dataset]
     files = list(each_once(files or ()))
     for file in files:
@@ -118,6 +132,20 @@ def _all_files(entry: CatalogueEntry, folders: list[Path]) -> list[str]:
     return sorted(wanted, key=lambda name: entry.files[name].url is None and entry.files[name].made_of is None)
 
 
+def _probe(catalogue: Catalogue, path: Path, datasets: list[str], data: Path) -> None:
+    """Ask every host, say what it answers, and write that down as it comes: a kill loses one answer."""
+    reached, asked = 0, list(addresses_of(catalogue, datasets))
+    for url, file in asked:
+        found = probe_address(url, file, data)
+        reached += found.reached
+        moved = f", moved to {found.moved_to}" if found.moved_to else ""
+        size = f", {found.size:,} bytes" if found.size is not None else ""
+        differs = f"; {other}" if (other := difference(file, found)) else ""
+        print(f"{url}: {found.answer}{moved}{size}{differs}", flush=True)
+        write_tried(path, {url: found})
+    print(f"{reached} of {len(asked)} addresses reached; {path.with_name(TRIED)} has what they answered.")
+
+
 def _agree(name: str, catalogue: Catalogue, path: Path, data: Path) -> None:
     """Show the terms of a consent, ask, and write it down if the answer is yes."""
     files = [about for entry in catalogue.datasets.values() for about in entry.files.values()]
@@ -136,22 +164,39 @@ def _agree(name: str, catalogue: Catalogue, path: Path, data: Path) -> None:
 COLUMNS = ("file", "address", "tried", "consent, token", "SHA-256 known", "bytes")
 
 
-def table_of(catalogue: Catalogue) -> str:
-    """Return a table in Markdown: addresses of every file, who names them, and what is known of it."""
+def table_of(catalogue: Catalogue, tried: Mapping[str, Tried]) -> str:
+    """Return a table in Markdown: addresses of every file, who names them, and what is known of it.
+
+    Args:
+        catalogue: The list of downloads.
+        tried: What hosts answered, by address.
+    """
     rows = []
     for entry in catalogue.datasets.values():
         for about in entry.files.values():
             asked = [f"consent `{about.consent.name}`: {about.consent.terms}"] if about.consent else []
             asked += [f"`{about.token}`, if it is set"] if about.token else []
-            tried = f"by us on {about.tried}" if about.tried else "not by us" if about.url else ""
-            tried += f"; named by {about.stated_by}" if about.stated_by else ""
+            urls = [about.url, *about.more_urls] if about.url else []
+            answers = "; ".join(_answer(tried.get(url), file=about) for url in urls)
+            if not any(url in tried for url in urls):
+                answers = "by nobody yet" if urls else ""
+            answers += f"; named by {about.stated_by}" if about.stated_by else ""
             known = "yes" if about.sha256 else "MD5 alone" if about.md5 else "no: recorded at the first download"
             if about.made_of or about.member_of:
                 known = "yes" if about.sha256 else "no"
             size = f"{about.size:,}" if about.size else "unknown"
-            rows.append([f"`{about.path}`", _address(entry, about), tried, "; ".join(asked), known, size])
+            rows.append([f"`{about.path}`", _address(entry, about), answers, "; ".join(asked), known, size])
     lines = [list(COLUMNS), ["---"] * len(COLUMNS), *rows]
     return "\n".join(piped(cell.replace("|", "\\|") for cell in line) for line in lines)
+
+
+def _answer(tried: Tried | None, file: CatalogueFile) -> str:
+    if tried is None:
+        return "not tried"
+    moved = f", moved to {tried.moved_to}" if tried.moved_to else ""
+    size = f", {tried.size:,} bytes" if tried.size is not None and file.size is None else ""
+    differs = f", {other}" if (other := difference(file, tried)) else ""
+    return f"{tried.on}: {tried.answer}{moved}{size}{differs}"
 
 
 def _address(entry: CatalogueEntry, about: CatalogueFile) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -107,8 +106,6 @@ class CatalogueFile(Strict):
     """Hosts of the same bytes, asked in turn where url fails."""
     stated_by: str | None = None
     """Who names the addresses, where that is not the owner of the data."""
-    tried: date | None = None
-    """When one of us fetched the file from url; null: nobody of us could."""
     token: EnvironmentName | None = None
     """The variable of the environment whose token is sent to the host of url, if it is set."""
     consent: Consent | None = None

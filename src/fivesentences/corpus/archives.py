@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
+from fivesentences.corpus.catalogue import forget
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, say_once
 
@@ -242,4 +243,6 @@ def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, MemoryError, ValueError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
         what = f"entry '{name}' is damaged or too large ({reason})"
+        if isinstance(error, zipfile.BadZipFile | zlib.error | EOFError):
+            forget(Path(str(archive.filename)))
         raise InputError(what, where=shown, cure="fetch the archive again") from None

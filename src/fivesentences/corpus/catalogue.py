@@ -64,6 +64,15 @@ def record_of(target: Path) -> Path:
     return target.with_name(f"{target.name}.sha256")
 
 
+def forget(target: Path) -> None:
+    """Remove the record of a download that proves damaged, so that another copy is not compared with it.
+
+    What a person put there keeps its record.
+    """
+    if (record := recorded(target)) is not None and record[1] != PERSON:
+        record_of(target).unlink()
+
+
 def recorded(target: Path) -> tuple[str, str] | None:
     """Read checksum and source from ``<file>.sha256``, which ``sha256sum --check`` reads too."""
     path = record_of(target)

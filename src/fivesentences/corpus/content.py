@@ -11,17 +11,21 @@ import math
 import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import numpy as np
 
+from fivesentences.console import Bar
 from fivesentences.errors import InputError, reason_of
 
 CHUNK = 1 << 20  # bytes that are unpacked at a time
 LARGEST_HEADER = 100 << 20  # bytes of the header of safetensors
 LARGEST_JSON = 64 << 20  # bytes that are read to see whether they are whole
+SHOWN_AFTER = 2.0  # seconds until a bar is shown
+ENCRYPTED = 1  # a flag of an entry
 MARKUP = (".xml", ".html", ".svg")  # names of files that are markup
 TEXTS = (".txt", ".csv", ".tsv", ".list")  # names of files that are no JSON
 # How web pages, errors of hosts and pointers of git-lfs begin, which are never the file that was meant.
@@ -35,7 +39,7 @@ _OF_JSON = frozenset([".json", ".jsonl"])
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
+def check_kind(file: Path, name: str, where: Path | str, cure: str, *, unpacking: bool = False) -> None:
     """Check that a file is not something else than what was meant, and that nothing of it is missing.
 
     Its content says what it is. A zip must have its end, a ``.npy`` the size that its header states, ``.gz``, ``.bz2``
@@ -49,9 +53,10 @@ def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
         name: Its name.
         where: What the error is about.
         cure: Advice.
+        unpacking: Read every entry of a zip, too, and compare its CRC.
 
     Raises:
-        InputError: If it is empty, cut, or something else.
+        InputError: If it is empty, cut, damaged, or something else.
     """
     suffix = PurePosixPath(name).suffix.lower()
     if problem := _foreign(file, suffix):
@@ -61,6 +66,32 @@ def check_kind(file: Path, name: str, where: Path | str, cure: str) -> None:
         raise InputError(f"this is something else, and not {suffix}", where=where, cure=cure)
     if kind is not None and (kind != "JSON" or suffix in _OF_JSON) and (missing := _missing(file, kind)):
         raise InputError(f"this is not a whole {kind} file ({missing})", where=where, cure=cure)
+    if kind == "zip" and unpacking:
+        try:
+            damaged = _damaged_entry(file)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            damaged = reason_of(error)
+        if damaged:
+            raise InputError(f"this zip is damaged ({damaged})", where=where, cure=cure)
+
+
+def _damaged_entry(file: Path) -> str | None:
+    """Name the first entry of a zip whose CRC differs; encrypted ones and those of unknown compression are left out."""
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        with Bar(f"check {file.name} [bytes]", sum(entry.compress_size for entry in entries), delay=SHOWN_AFTER) as bar:
+            for entry in entries:
+                try:
+                    if not entry.flag_bits & ENCRYPTED:
+                        with archive.open(entry) as opened:
+                            while opened.read(CHUNK):
+                                pass  # to its CRC
+                except NotImplementedError:
+                    pass
+                except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                    return f"entry '{entry.filename[:60]}': {reason_of(error)}"
+                bar.advance(entry.compress_size)
+    return None
 
 
 def kind_of(file: Path) -> str | None:

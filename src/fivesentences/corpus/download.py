@@ -20,6 +20,7 @@ import shutil
 import ssl
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
@@ -33,16 +34,17 @@ from requests.adapters import HTTPAdapter
 from fivesentences.config.consents import is_agreed, request
 from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar, working
-from fivesentences.corpus.catalogue import HOST, MIRROR, PAGE, PERSON, record_of, recorded
+from fivesentences.corpus.catalogue import HOST, MIRROR, PAGE, PERSON, forget, record_of, recorded
 from fivesentences.corpus.content import check_kind
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors, cure_of, reason_of
 from fivesentences.storage import alone, inside, md5_of, remove_unlocked, replacing, sha256_of, write_lines
 
-CHUNK = 1 << 18  # bytes; small, so that a killed download loses little
+CHUNK = 1 << 14  # bytes; small: what has arrived of a chunk is lost where the host hangs up
 SMALL, SMALL_SHOWN_AFTER = 1 << 20, 2.0  # bytes; seconds until a bar is shown
 ATTEMPTS = 4
 SECONDS_BETWEEN_ATTEMPTS = 2.0
+LONGEST_WAIT = 600.0  # seconds that a host may ask for
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
 CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
 LOCAL = ("127.0.0.1", "localhost", "::1")  # hosts to which a token may go without encryption
@@ -102,7 +104,7 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         with replacing(target) as temporary, working(f"copy {item.path}"):
             shutil.copyfile(copy, temporary)
             if listed is None and item.sha256 is None:
-                check_kind(temporary, item.path, copy, "put the right file into the mirror")
+                check_kind(temporary, item.path, copy, "put the right file into the mirror", unpacking=True)
             _check_new(item, target, sha256_of(temporary), MIRROR, listed)
     elif item.made_of is not None:
         fetch(entry, dataset, item.made_of, data_folder, mirror)
@@ -172,7 +174,12 @@ def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> No
     cure = "delete the file and run again" if is_ours else "put the right file in its place"
     if item.sha256 is None and item.md5 is None:
         of_person = cure if record is None else f"put the file back, or put the right one there and leave {name} out"
-        check_kind(target, item.path, target, f"delete it and {name}, and run again" if is_ours else of_person)
+        try:
+            check_kind(target, item.path, target, cure if is_ours else of_person)
+        except InputError:
+            if is_ours:
+                forget(target)
+            raise
     if record is not None:
         if record[1] == PERSON:
             cure = f"put the file back, or if it was replaced on purpose, leave {name} out"
@@ -204,13 +211,12 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, list
 
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
     of_host = item.url is not None and urlsplit(url).netloc == urlsplit(item.url).netloc
-    untried = "" if item.tried else "none of us could try this address; "
-    cure, token = f"{untried}{CORRECT_THE_URL}", item.token if of_host else None
-    part = receive(url, target, item.size, cure, known=item.sha256 is not None, token=token)
+    token = item.token if of_host else None
+    part = receive(url, target, item.size, known=item.sha256 is not None, token=token)
     try:
         if (actual := sha256_of(part)) != item.sha256:
             cure = "nothing was kept; open the address in a browser (a network may ask for a login), and run again"
-            check_kind(part, item.path, url, cure)
+            check_kind(part, item.path, url, cure, unpacking=item.sha256 is None and item.md5 is None)
         if item.size not in (None, size := part.stat().st_size):
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
         if item.sha256 is None and item.md5 not in (None, md5 := md5_of(part)):
@@ -252,24 +258,60 @@ def receive(
             disk is full.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    for attempt in range(1, ATTEMPTS + 1):
+    attempt, most = 1, _arrived(target)
+    while True:
         try:
             return _receive(url, target, size, cure, known, token)
         except INTERRUPTED as error:
-            if reason := next(
-                (said for sign, said in _NO_HOST.items() if sign in f"{type(error).__name__} {error}"), ""
-            ):
+            if reason := _why_no_host(error):
                 again = f"run again once it answers, or put the file at {target}"
                 raise InputError(f"{reason} ({_innermost(error)})", where=url, cure=again) from None
-            if attempt == ATTEMPTS:
-                arrived, reason = sum(found.stat().st_size for found in _parts(target)), type(error).__name__
+            if (arrived := _arrived(target)) > most:
+                attempt, most = 0, arrived  # no failure: it is further than it ever was
+            wait = error.seconds if isinstance(error, _Busy) else 0.0
+            if attempt >= ATTEMPTS or wait > LONGEST_WAIT:
+                reason = f"{error.args[0]}, and asks to wait {wait:,.0f} s" if wait else type(error).__name__
                 what = f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
                 raise InputError(what) from None
-            print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
-            time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
+            attempt += 1
+            wait = max(wait, SECONDS_BETWEEN_ATTEMPTS * (attempt - 1))
+            why = f", {error}" if isinstance(error, _Busy) else ""
+            said = f"{url}: interrupted after {arrived:,} bytes{why}; attempt {attempt} of {ATTEMPTS} in {wait:,.0f} s"
+            print(said, file=sys.stderr, flush=True)
+            time.sleep(wait)
         except requests.RequestException as error:
             raise InputError(f"{url} cannot be fetched ({type(error).__name__}: {error}).") from None
-    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+class _Busy(requests.ConnectionError):
+    """The host answered that it cannot serve now.
+
+    Args:
+        status: The status of the answer.
+        headers: Its headers, of which Retry-After says how long to wait: seconds, or a date.
+    """
+
+    def __init__(self, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(f"the host answered {status}")
+        asked = headers.get("Retry-After", "").strip()
+        until = None if asked.isdecimal() else _time_of(asked)
+        later = 0.0 if until is None else (until - (_time_of(headers.get("Date")) or datetime.now(UTC))).total_seconds()
+        self.seconds = float(asked[:9]) if asked.isdecimal() else max(0.0, later)
+
+
+def _arrived(target: Path) -> int:
+    """Return the bytes of a file that earlier attempts left."""
+    return sum(found.stat().st_size for found in _parts(target))
+
+
+def _why_no_host(error: Exception) -> str:
+    """Say why asking again would bring the same answer; empty if it may not."""
+    return next((said for sign, said in _NO_HOST.items() if sign in f"{type(error).__name__} {error}"), "")
+
+
+def reason_of_no_answer(error: requests.RequestException) -> str:
+    """Say in a few words why a host did not answer."""
+    return _why_no_host(error) or _innermost(error)
 
 
 def _parts(target: Path) -> list[Path]:
@@ -294,7 +336,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str, known: bool, t
     for part in _parts(target):
         done = part.stat().st_size
         with _get(url, done, cure, known, token) as response:
-            total = _total(response)
+            total = total_of(response)
             resumable = known or _is_strong(response)
             if resumable and response.status_code == 416 and total == done:
                 return part  # it was complete; the process was killed before renaming it
@@ -305,7 +347,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str, known: bool, t
         part.unlink()
     with _get(url, 0, cure, known, token) as response:
         part = _part_path(target, response)
-        _append(response, part, 0, _total(response), size)
+        _append(response, part, 0, total_of(response), size)
     return part
 
 
@@ -316,14 +358,30 @@ class _TrustsTheSystem(HTTPAdapter):
         super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
 
 
-def _get(url: str, start: int, cure: str, known: bool, token: str | None = None) -> requests.Response:
+def ask(method: str, url: str, headers: Mapping[str, str] | None = None, token: str | None = None) -> requests.Response:
+    """Ask a host, whose content is not read yet.
+
+    Args:
+        method: ``GET`` or ``HEAD``.
+        url: Address.
+        headers: Further headers.
+        token: Variable of the environment with a token for this host.
+
+    Raises:
+        InputError: If the token is none.
+        requests.RequestException: If there is no answer.
+    """
     # Uncompressed, so that lengths and offsets are those of the file itself.
-    headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
-    headers |= {"Range": f"bytes={start}-"} if start else {}
-    headers |= _authorization(url, token)  # which requests leaves out where another host answers
+    every = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"} | dict(headers or {})
+    every |= _authorization(url, token)  # which requests leaves out where another host answers
     session = requests.Session()
     session.mount("https://", _TrustsTheSystem())
-    response = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    return session.request(method, url, headers=every, stream=True, timeout=TIMEOUT, allow_redirects=True)
+
+
+def _get(url: str, start: int, cure: str, known: bool, token: str | None = None) -> requests.Response:
+    headers = {"Range": f"bytes={start}-"} if start else {}
+    response = ask("GET", url, headers, token)
     steps = [one.url for one in (*response.history, response)]
     if not known and any(a.startswith("https:") and b.startswith("http:") for a, b in pairwise(steps)):
         response.close()
@@ -332,10 +390,10 @@ def _get(url: str, start: int, cure: str, known: bool, token: str | None = None)
     if response.status_code >= 400 and not (start and response.status_code == 416):
         response.close()
         if response.status_code >= 500 or response.status_code == 429:
-            raise requests.ConnectionError(f"the host answered {response.status_code}")
+            raise _Busy(response.status_code, response.headers)
         if token is not None and response.status_code in (401, 403):
             refused = (
-                f"and the token in {token} was refused" if "Authorization" in headers else f"and {token} is not set"
+                f"and the token in {token} was refused" if _authorization(url, token) else f"and {token} is not set"
             )
             cure = f"set {token} to a token of your own for {urlsplit(url).hostname} and run again"
             raise InputError(f"the host answered {response.status_code}, {refused}", where=url, cure=cure)
@@ -353,7 +411,7 @@ def _authorization(url: str, token: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {value}"}
 
 
-def _total(response: requests.Response) -> int | None:
+def total_of(response: requests.Response) -> int | None:
     """Return the length of the whole file as stated by the host."""
     whole = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
     length = response.headers.get("Content-Range", whole).rpartition("/")[2]
@@ -362,7 +420,7 @@ def _total(response: requests.Response) -> int | None:
 
 def _part_path(target: Path, response: requests.Response) -> Path:
     version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-    tag = hashlib.sha256(f"{version} {_total(response)}".encode()).hexdigest()[:12]
+    tag = hashlib.sha256(f"{version} {total_of(response)}".encode()).hexdigest()[:12]
     return target.with_name(f"{target.name}.{tag}.part")
 
 

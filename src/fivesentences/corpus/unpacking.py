@@ -17,16 +17,18 @@ from typing import IO
 from fivesentences.config.datasets import CatalogueFolder
 from fivesentences.console import working
 from fivesentences.corpus.archives import entries, is_litter, open_zip
+from fivesentences.corpus.catalogue import forget
 from fivesentences.corpus.unpacked import INSTALL, PROGRAMS, RECORD, programs_for_rar
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, cure_of, reason_of
 from fivesentences.storage import alone, inside, write_json
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, tarfile.TarError, EOFError, RuntimeError, ValueError, NotImplementedError)
-_AGAIN = (
-    "delete it and run again, which fetches it again (its .sha256 too, if that was of a damaged file), or unpack the "
-    "folder by hand"
-)
+_AGAIN = "delete it and run again, which fetches it again, or unpack the folder by hand"
+
+
+class _Damaged(InputError):
+    """An archive is not as it was packed."""
 
 
 def unpack(archives: Sequence[Path], folder: Path, about: CatalogueFolder) -> None:
@@ -55,7 +57,11 @@ def unpack(archives: Sequence[Path], folder: Path, about: CatalogueFolder) -> No
                 into = whole / archive.name.partition(".")[0] if len(archives) > 1 else whole
                 into.mkdir(parents=True)
                 with working(f"unpack {archive.name}"):
-                    _unpack(archive, into, about.within)
+                    try:
+                        _unpack(archive, into, about.within)
+                    except _Damaged:
+                        forget(archive)
+                        raise
             held = {path.name.lower() for path in whole.rglob("*") if path.is_file()}
             if lacking := [name for name in about.holds if name.lower() not in held]:
                 raise InputError(
@@ -85,7 +91,7 @@ def _unpack(archive: Path, into: Path, within: str | None, is_inner: bool = Fals
     elif begins.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")) or tarfile.is_tarfile(archive):
         names = _unpack_tar(archive, into, within)
     else:
-        raise InputError("this is not a complete zip, tar or rar archive", where=archive, cure=_AGAIN)
+        raise _Damaged("this is not a complete zip, tar or rar archive", where=archive, cure=_AGAIN)
     if not any(into.iterdir()):
         _unpack_inner(archive, names, into, within, is_inner)
 
@@ -107,7 +113,7 @@ def _unpack_inner(archive: Path, names: list[str], into: Path, within: str | Non
         found.mkdir()
         _unpack(beside, found, within, is_inner=True)
     except InputError as error:
-        raise InputError(str(error).replace(str(beside), f"{archive}: {inner[0]}")) from None
+        raise type(error)(str(error).replace(str(beside), f"{archive}: {inner[0]}")) from None
     finally:
         beside.unlink(missing_ok=True)
     for path in found.iterdir():
@@ -148,7 +154,7 @@ def _copy(open_entry: Callable[[], IO[bytes] | None], place: Path, size: int, wh
             if left or entry.read(1):
                 raise EOFError(f"{left:,} bytes are missing" if left else "it is longer than the archive says")
     except _DAMAGED as error:
-        raise InputError(f"it is damaged ({reason_of(error)})", where=where, cure=_AGAIN) from None
+        raise _Damaged(f"it is damaged ({reason_of(error)})", where=where, cure=_AGAIN) from None
 
 
 def _unpack_zip(archive: Path, into: Path, within: str | None) -> list[str]:
@@ -182,7 +188,7 @@ def _unpack_tar(archive: Path, into: Path, within: str | None) -> list[str]:
     except InputError:
         raise
     except _DAMAGED as error:
-        raise InputError(f"it is damaged ({reason_of(error)})", where=archive, cure=_AGAIN) from None
+        raise _Damaged(f"it is damaged ({reason_of(error)})", where=archive, cure=_AGAIN) from None
     return names
 
 
@@ -204,7 +210,7 @@ def _unpack_rar(archive: Path, into: Path, within: str | None) -> list[str]:
             lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
             said.append(f"{program}: {lines[-1][:120] if lines else f'exit code {done.returncode}'}")
         else:
-            raise InputError(f"it cannot be unpacked ({'; '.join(said)})", where=archive, cure=_AGAIN)
+            raise _Damaged(f"it cannot be unpacked ({'; '.join(said)})", where=archive, cure=_AGAIN)
         names = sorted(_files_below(whole, archive))
         for name, place in _places(names, into, within, archive):
             place.parent.mkdir(parents=True, exist_ok=True)

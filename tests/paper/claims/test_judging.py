@@ -7,12 +7,14 @@ import csv
 import html
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau
 
 from fivesentences.config.reading import read
 from fivesentences.errors import InputError
@@ -21,14 +23,17 @@ from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.paper.claims.judging import Numbers, judge_claims
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED
 from fivesentences.reproduction.paper.claims.writing import read_claims, write_claims
+from fivesentences.reproduction.paper.numbers.results import Measure
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.plan.plan import Plan, plan_of
+from fivesentences.reproduction.study.exhibits import ColumnSpec
 from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.training.spec import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 
 SAM_RECALL = "five_sentences/sam_recall_10"
 CONFIG = Path(__file__).parents[3] / "config"
+RSUM, NSUM = (Measure.of_column(ColumnSpec(metric=metric), "cider") for metric in ("Rsum", "Nsum"))
 COLUMNS = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
 
 
@@ -111,6 +116,26 @@ def test_effects_less_the_same_elsewhere_and_of_two_readings_are_differences(pla
 @pytest.mark.parametrize("name", ["five_sentences/sam_recall_coco", "sched_sam/beats_cca", "daa_supp/pmrp_imprecise"])
 def test_a_claim_that_nothing_tests_says_so(plan, name):
     assert judged_of(plan, numbers_of(plan, lambda run: 0.0), name)[name]["verdict"] == "nobody has run it"
+
+
+def test_models_are_ranked_where_there_are_several(plan, planned, make_scale):
+    name = "five_sentences/metrics_correlate"
+    assert judged_of(plan, numbers_of(plan, lambda run: 0.0), name)[name]["cells"] == []  # losses of VSE++ alone
+    losses = ["hardest", "sam_paper_random", "sam_released_random", "sam_released_closest", "averaged_random"]
+    several = planned(make_scale(keep=[{"model": ["vsepp", "sgr"], "loss": losses}]))
+    (cell,) = judged_of(several, numbers_of(several, lambda run: 0.0), name)[name]["cells"]
+    runs = several.trained_at(several.scale.scale)
+    settings = {run.rpartition("/")[0] for run in runs}
+    assert cell["label"].startswith(f"scenes, {len(settings)} settings of 2 models; ")
+    numbers = numbers_of(several, lambda run: 0.0).results
+    sums = [
+        pd.Series({run: one(run) for run in runs}).groupby(lambda run: run.rpartition("/")[0]).mean()
+        for one in (lambda run: numbers.over_directions(run, RSUM), lambda run: numbers.over_directions(run, NSUM))
+    ]
+    assert cell["effect"]["value"] == pytest.approx(kendalltau(*sums).statistic)
+    pairs = [(a, b) for a, b in combinations(range(len(settings)), 2) if abs(sums[0].iloc[a] - sums[0].iloc[b]) < 10]
+    alike = np.mean([np.prod([np.sign(side.iloc[a] - side.iloc[b]) for side in sums]) > 0 for a, b in pairs])
+    assert f"; {alike:.0%} of {len(pairs)} pairs" in cell["label"]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fivesentences.config.metrics import metric_of
 from fivesentences.corpus.parquet import read_frame
@@ -52,6 +53,7 @@ from fivesentences.reproduction.study.study import PaperClaims, Study
 
 NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
 POWER = 0.02  # of ten: a twentieth more pairs is the least that counts
+CLOSE = 10  # points of a sum of recalls
 FEWEST_SETTINGS = 8  # for a rank correlation over settings
 CONTRASTS = ("contrasts", "subspace_contrasts")  # what exhibits of differences read
 Unit = Literal["points", "fraction", ""]
@@ -225,21 +227,24 @@ class _Judge:
         return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
 
     def _of_ranks(self, test: RanksTest) -> Iterator[Tested]:
-        """Yield one test per dataset."""
+        """Yield one test per dataset on which several models were trained: claims of models are not about losses."""
         known = (None, *self.plan.scale.phis)
         if self.numbers.results is None or not {test.x.phi, test.y.phi} <= set(known):
             return
         runs = [self.plan.all_runs[name] for name in self.plan.trained_at(self.scale)]
         for dataset in unique(run.dataset for run in runs):
+            here = [run for run in runs if run.dataset == dataset]
+            models = {run.model.name for run in here}
             lines = [
                 (run.model_copy(update={"seed": 0}).name, self._value(run.name, test.x), self._value(run.name, test.y))
-                for run in runs
-                if run.dataset == dataset
+                for run in here
             ]
             means = pd.DataFrame(lines, columns=["setting", "x", "y"]).groupby("setting", sort=False).mean()
-            if len(means) >= FEWEST_SETTINGS:
-                effect = rank_correlation(*(means[side].to_numpy(np.float64) for side in ("x", "y")))
-                yield f"{dataset}, {len(means)} settings", effect, self.reading.get("every_run", ""), []
+            if len(means) < FEWEST_SETTINGS or len(models) < 2:
+                continue
+            x, y = (means[side].to_numpy(np.float64) for side in ("x", "y"))
+            label = f"{dataset}, {len(means)} settings of {len(models)} models{_close_ones(x, y)}"
+            yield label, rank_correlation(x, y), self.reading.get("every_run", ""), []
 
     def _of_judges(self, test: JudgesTest) -> Iterator[Tested]:
         """Yield one test per judge."""
@@ -286,6 +291,15 @@ class _Judge:
             effect = mean_over_images(within, pd.factorize(right["image_id"])[0])
             label = f"of {len(right):,} right pairs, among the first {test.first:,}"
             yield label, effect, self.reading.get("found_positives", ""), []
+
+
+def _close_ones(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Say how often y orders two settings as x does where x tells little apart: a correlation is one of far ones."""
+    pairs = np.triu(np.abs(x[:, None] - x) < CLOSE, 1)
+    alike = np.sign(x[:, None] - x) == np.sign(y[:, None] - y)
+    if not pairs.any():
+        return ""
+    return f"; {alike[pairs].mean():.0%} of {pairs.sum():,} pairs less than {CLOSE} apart ordered alike"
 
 
 def _unit(test: AnyTest) -> tuple[Unit, float]:

@@ -54,7 +54,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     changed = sum(bool(row["adjusted"]) for row in rows)
     on_many = (
         f"Each verdict is tested by itself, at 95%. With Holm's correction for all {len(every)} verdicts of all "
-        f"experiments, {changed} claims have another: it stands beside theirs as “with all”."
+        f"experiments, {changed} claims have another: “Holm:” names it beside theirs."
     )
     values: dict[str, Any] = {
         "titles": {paper.name: paper.study.paper for paper in papers},

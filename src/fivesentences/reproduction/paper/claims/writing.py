@@ -45,8 +45,8 @@ HOW = (
     "paired t interval, the test images as they are. Over queries alone: one seed, which settles nothing.",
     f"Fewer than {FEWEST_SEEDS} seeds settle nothing. A statement fails where the whole interval stays below the "
     "smallest effect that counts, half a percent of the metric's range (3 of 600 points of Rsum).",
-    "Each verdict is tested by itself. “Undecided with all” marks one that does not stand after Holm's correction for "
-    "all verdicts of the page.",
+    "Each verdict is tested by itself. “Holm: undecided” marks one that does not stand after Holm's correction for all "
+    "verdicts of the page.",
     "Verdicts are about this scale: other data, features, sizes and lengths of training than in print.",
 )
 # A claim as it is stored, see ``judge_claims``.
