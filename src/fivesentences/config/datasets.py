@@ -115,6 +115,8 @@ class CatalogueFile(Strict):
     """As DVC knows the file: with it, a remote of your own can keep it; null: none keeps it."""
     size: int | None
     """Size in bytes; null if unknown."""
+    variants: dict[Sha256, str] = Field(default={})
+    """Other files that stand in for it, in a mirror, by their digests: what they are, in words."""
     licence: str
     fetch_by_hand: str | None = None
     """What a person must do if url is null."""

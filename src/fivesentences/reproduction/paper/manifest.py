@@ -209,7 +209,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     """
     ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
-    scale = plan.scale.scale
+    scale, variants = plan.scale.scale, plan.datasets.variants()
     dispensable = set(plan.report.large_or_worded_values(scale))
     if plan.places.tidy(scale).exists():
         dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
@@ -224,6 +224,8 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
                 differing += [f"{path} is not here; {CURE}"] if needed else []
             elif known[path] not in (None, digest):
                 wrong = f"{path} is not the file that the numbers were made of"
+                if (variant := variants.get(str(path), {}).get(known[path] or "")) is not None:
+                    wrong += f", which was {variant}: expect other features and other numbers"
                 differing.append(str(_not_as_made(path, plan)) if of_results else wrong)
     return differing
 

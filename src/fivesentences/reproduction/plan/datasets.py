@@ -95,6 +95,12 @@ class Datasets:
                 return [data.photographs]
         return self.downloaded(dataset, "photographs")
 
+    def variants(self) -> dict[str, dict[str, str]]:
+        """Return the downloads of the scale in whose place a mirror may have another file, by path and SHA-256."""
+        entries = [self.catalogue.datasets[name] for name in self.scale.datasets if name in self.catalogue.datasets]
+        files = [file for entry in entries for file in entry.files.values() if file.variants]
+        return {str(self.places.data / file.path): dict(file.variants) for file in files}
+
     def has_photographs(self, dataset: str) -> bool:
         """Tell whether there are photographs of a dataset: drawn, a user's own, or files of the catalogue."""
         known = dataset in self.catalogue.datasets or dataset in [*self.scenes, *self.own]

@@ -176,7 +176,9 @@ class Report:
         }
 
     def site(self, scale: str) -> dict[str, Any]:
-        """Return the navigation of a scale's site: ``{"title": ..., "pages": [{part, label, path}, ...]}``.
+        """Return the navigation of a scale's site.
+
+        ``title``, ``pages``, each ``{part, label, path}``, and ``variants``, see ``Datasets.variants``.
 
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
@@ -188,7 +190,7 @@ class Report:
         pages += [("Evidence", "Gallery of queries", GALLERY)] if self.comparisons.gallery(scale) else []
         pages += [("Evidence", "Runs", "runs/index.html")] if self.shows_runs(scale) else []
         named = [{"part": part, "label": label, "path": path} for part, label, path in pages]
-        return {"title": self.shown.scales[scale].title, "pages": named}
+        return {"title": self.shown.scales[scale].title, "pages": named, "variants": self.datasets.variants()}
 
     def shown_at(self, scale: str) -> list[str]:
         """Return studies of which the scale, or its complete form, makes a table or figure."""

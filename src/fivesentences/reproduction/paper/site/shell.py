@@ -7,7 +7,7 @@ A page works from a folder without a server and without a network. Scripts are l
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +16,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fivesentences.corpus.catalogue import recorded
 from fivesentences.reproduction.paper.tables.writing import environment
 from fivesentences.storage import replacing
 
@@ -40,15 +41,28 @@ class SitePage:
 
 @dataclass(frozen=True)
 class Site:
-    """All pages of a scale, in the order of the navigation; ``title`` is the scale's."""
+    """All pages of a scale.
+
+    Attributes:
+        title: Title of the scale.
+        pages: Its pages in the order of the navigation.
+        notes: Sentences at the end of each page.
+    """
 
     title: str
     pages: tuple[SitePage, ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, planned: Mapping[str, Any]) -> Site:
-        """Return the site that a plan describes to the rules that write pages; see ``Plan.site``."""
-        return cls(planned["title"], tuple(SitePage(**page) for page in planned["pages"]))
+    def of(cls, planned: Mapping[str, Any], inputs: Mapping[str, str | None] | None = None) -> Site:
+        """Return the site that a plan describes to the rules that write pages; see ``Plan.site``.
+
+        Args:
+            planned: What the plan says.
+            inputs: SHA-256 of what saved numbers were made of, by path; None: downloads that are here were read.
+        """
+        pages, variants = tuple(SitePage(**page) for page in planned["pages"]), planned.get("variants", {})
+        return cls(planned["title"], pages, tuple(_notes_on(variants, inputs)))
 
     def render(self, template: str, here: str, *, scripts: Sequence[str] = (), **values: Any) -> str:
         """Render a page in its frame.
@@ -75,6 +89,21 @@ class Site:
         with replacing(folder / here) as temporary:
             temporary.write_text(text, encoding="utf-8")
         return folder / here
+
+
+def _notes_on(variants: Mapping[str, Mapping[str, str]], inputs: Mapping[str, str | None] | None) -> Iterator[str]:
+    """Say which downloads are not the files that their hosts have."""
+    for path, known in variants.items():
+        if inputs is None:
+            record = recorded(Path(path))
+            digest = record[0] if record is not None else None
+        else:
+            digest = inputs.get(path)
+        if digest is not None and digest in known:
+            yield (
+                f"These numbers are of {path}, {known[digest]} (SHA-256 {digest[:8]}…). The file that its host has "
+                "gives other features, and other numbers."
+            )
 
 
 @cache
