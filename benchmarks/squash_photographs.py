@@ -1,4 +1,4 @@
-"""Photographs squashed once more, as a mirror: how much do results hang on the copy of the photographs that they are of?
+"""Photographs squashed once more, as a mirror: how much do results hang on the copy that they are of?
 
     python benchmarks/squash_photographs.py data/flickr8k/Flickr8k_Dataset.zip mirror/flickr8k/Flickr8k_Dataset.zip
     cp data/flickr8k/Flickr8k_text.zip mirror/flickr8k/

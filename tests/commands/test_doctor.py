@@ -111,6 +111,22 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
 
 
 @pytest.mark.slow
+def test_space_counts_what_is_unpacked_and_names_what_has_no_known_size(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    path = Path("part.yaml")
+    path.write_text(f"{{extends: {root}/config/paper.yaml, only: [five_sentences/table3]}}")
+    said = " ".join(run("doctor", path, "--json", "o.json").out.split())
+    content = json.loads(Path("o.json").read_text())
+    downloads = {one["path"]: one["bytes"] for one in content["downloads"]}
+    unsized = [name for name, size in downloads.items() if size is None]
+    assert "scan_features/scan-features.zip" in unsized and f"without {len(unsized)} of unknown size" in said
+    regions = (29_000 + 1_014 + 1_000 + 113_287 + 5_000 + 5_000) * 36 * 2048 * 4  # as SCAN's arrays are, in float32
+    known = content["bytes"] + regions + sum(size for size in downloads.values() if size)
+    assert f"unpacked archives about {regions / 1e9:,.1f} GB" in said and f"at least {known / 1e9:,.1f} GB" in said
+    assert "evaluation" in said and f"{content['runs']} runs about" in said
+
+
+@pytest.mark.slow
 def test_a_scale_is_told_with_steps_hours_and_what_is_unknown_of_them(run, root, folder, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     monkeypatch.setattr(doctor, "hardware", lambda: {"gpu": "Some GPU"})

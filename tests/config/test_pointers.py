@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fivesentences.config.datasets import Catalogue
+from fivesentences.config.datasets import Catalogue, CatalogueEntry, CatalogueFile
 from fivesentences.config.pointers import (
     pointers_of,
     record_pointer,
@@ -206,3 +206,30 @@ def test_dvc_tells_a_changed_download_and_a_fresh_clone_pulls_none(small):
     assert "modified" in dvc(small / "data", "status", "d/b.txt.dvc")[1]
     ignored = subprocess.run(["git", "check-ignore", "-q", "data/d/b.txt"], cwd=small)
     assert ignored.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_mirrors_other_file_leaves_the_pointer_of_the_stated_one_alone(small):
+    pytest.importorskip("dvc", reason="needs dvc: uv sync --group data")
+    for path in ("data/.dvc/config", ".gitignore"):
+        (small / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, small / path)
+    subprocess.run(["git", "init", "-q"], cwd=small, check=True)
+    data, md5 = small / "data", hashlib.md5(b"stated", usedforsecurity=False).hexdigest()
+    one = CatalogueFile(
+        path="d/c.txt", version="1", url="https://d.org/c", sha256=None, md5=md5, size=None, licence="n"
+    )
+    entry = CatalogueEntry(title="D", files={"c": one})
+    target = data / "d/c.txt"
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(b"a mirror's")
+    record_pointer(entry, one, data)
+    pointer, before = data / "d/c.txt.dvc", (data / "d/c.txt.dvc").read_bytes()
+    code, said = dvc(data, "commit", "-f")
+    assert code == 0 and pointer.read_bytes() == before and md5.encode() in before, said
+    assert subprocess.run(["git", "check-ignore", "-q", "data/d/.dvcignore"], cwd=small).returncode == 0
+    target.write_bytes(b"stated")
+    record_pointer(entry, one, data)
+    code, said = dvc(data, "status", "d/c.txt.dvc")
+    assert code == 0 and "c.txt" not in (data / "d/.dvcignore").read_text(), said
+    assert dvc(data, "commit", "-f", "d/c.txt.dvc")[0] == 0 and md5.encode() in pointer.read_bytes()

@@ -328,6 +328,18 @@ def test_a_stream_longer_than_the_file_is_cut_at_its_length(host, tmp_path):
     assert left_in(tmp_path) == []
 
 
+def test_what_would_not_fit_is_not_begun(host, tmp_path, monkeypatch):
+    class Usage:
+        free = len(DATA) - 1
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
+    with pytest.raises(InputError, match="GB are free"):
+        get(entry(host.url, SHA), tmp_path)
+    assert left_in(tmp_path) == []
+    Usage.free += 1
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+
+
 def test_a_full_disk_is_said_and_what_arrived_is_kept(host, tmp_path, monkeypatch):
     full = tmp_path / "mine" / "archive.zip.0123456789ab.part"
     full.parent.mkdir()

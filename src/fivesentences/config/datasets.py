@@ -148,6 +148,8 @@ class CatalogueFolder(Strict):
     """Name of the folder in the archive, at any depth, whose files are taken; null: all files."""
     holds: list[str] = Field(min_length=1)
     """Names of files without which it is not what it should be."""
+    size: int | None = None
+    """Bytes of its files, about; null: unknown."""
 
 
 class CatalogueEntry(Strict):

@@ -15,9 +15,9 @@ import yaml
 
 from fivesentences.config.datasets import Catalogue, CatalogueEntry, CatalogueFile
 from fivesentences.documents import read_yaml
-from fivesentences.storage import inside, md5_of, replacing
+from fivesentences.storage import inside, md5_of, replacing, write_lines
 
-ENDING = ".dvc"
+ENDING, IGNORED = ".dvc", ".dvcignore"
 _HEAD = "# Written by `fivesentences download` from config/datasets.yaml.\n"
 _WRITTEN = "# Written by `fivesentences download"  # how every pointer of ours begins
 _RECORDED = ("md5", "size")  # of an output, by DVC
@@ -71,11 +71,22 @@ def pointer_at(data: Path, file: CatalogueFile) -> Path:
 def record_pointer(entry: CatalogueEntry, file: CatalogueFile, data: Path) -> None:
     """Write the pointer of a file that was fetched, with its MD5, where the folder of downloads is a DVC project.
 
+    A mirror may have another file than the one whose MD5 the catalogue states. Its pointer stays that of the stated
+    one: a ``.dvcignore`` beside it, which git ignores, hides it from ``dvc commit`` as long as the other file is here.
+
     Raises:
         InputError: As ``pointers_of``, or if it cannot be written.
     """
-    if (data / ".dvc").is_dir():
-        write_pointers({pointer_at(data, file): _written(_content(entry, file, data, record=True))})
+    if not (data / ".dvc").is_dir():
+        return
+    pointer, target = pointer_at(data, file), inside(data, file.path)
+    write_pointers({pointer: _written(_content(entry, file, data, record=True))})
+    hidden, line = pointer.with_name(IGNORED), f"/{pointer.name}"
+    before = hidden.read_text(encoding="utf-8").splitlines() if hidden.is_file() else []
+    others = [one for one in before if one != line]
+    is_other = file.md5 is not None and target.is_file() and md5_of(target) != file.md5
+    if (after := [*others, line] if is_other else others) != before:
+        write_lines(hidden, after)
 
 
 def write_pointers(texts: dict[Path, str]) -> list[Path]:

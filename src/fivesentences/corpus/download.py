@@ -455,6 +455,10 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
     if None not in (total, size) and total != size:
         raise InputError(f"{response.url}: {total} bytes would arrive but the catalogue says {size}; nothing was kept.")
     most = total if size is None else size
+    free = shutil.disk_usage(part.parent).free
+    if most is not None and most - done > free:
+        what = f"{(most - done) / 1e9:,.2f} GB are to come, and {free / 1e9:,.2f} GB are free at {part.parent}"
+        raise InputError(what, where=response.url, cure="make room and run again: what arrived is kept")
     delay = SMALL_SHOWN_AFTER if most is not None and most < SMALL else 0.0  # of a thousand photographs, for example
     with part.open("ab") as file, Bar(f"download {part.name} [bytes]", most or 0, done, delay=delay) as bar:
         for chunk in response.iter_content(chunk_size=CHUNK):

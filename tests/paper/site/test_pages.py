@@ -6,17 +6,20 @@ import html
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.config.scales import AbsentData
 from fivesentences.reproduction.paper.claims.judging import judge_claims
 from fivesentences.reproduction.paper.claims.writing import line_of, read_claims, write_claims
+from fivesentences.reproduction.paper.manifest import read_manifest
 from fivesentences.reproduction.paper.numbers.results import kind_of
 from fivesentences.reproduction.paper.site.overview import effects_of, write_overview
 from fivesentences.reproduction.paper.site.pictures import Picture, read_examples, read_features_sheet
@@ -26,9 +29,11 @@ from fivesentences.reproduction.paper.site.shell import LETTERS, Site, SitePage,
 from fivesentences.reproduction.paper.site.study import SharedNote, shared_notes, site_rows, write_study_page
 from fivesentences.reproduction.paper.tables.table import Table
 from fivesentences.reproduction.paper.tables.writing import read_texts
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 from fivesentences.reproduction.study.exhibits import FigureSpec
 from made_up_claims import is_sam, numbers_of
 
+VARIANTS = {"data/a.zip": {"ab" * 32: "squashed"}}
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"), SitePage("Papers", "Five", "five_sentences/index.html")))
 slow = pytest.mark.slow
 
@@ -284,3 +289,32 @@ def test_the_page_of_runs_has_every_setting_with_its_means_and_every_run_as_csv(
     assert runs.set_index("run").loc[run, "NCS@1 i2t"] == pytest.approx(wanted, rel=1e-5)
     selections = runs.dropna(subset="mAP").groupby("run")["selection"].agg(frozenset)
     assert set(selections) == {frozenset({"last"}), frozenset({"map", "loss", "last"})}
+
+
+@pytest.mark.parametrize(
+    ("here", "inputs", "said"),
+    [
+        ("ab" * 32, None, True),  # what is read now
+        ("cd" * 32, None, False),
+        (None, None, False),
+        (None, {"data/a.zip": "ab" * 32}, True),  # what kept numbers were made of, wherever they are redrawn
+        ("cd" * 32, {"data/a.zip": "ab" * 32}, True),
+        ("ab" * 32, {"data/a.zip": "cd" * 32}, False),
+    ],
+)
+def test_every_page_says_which_copy_of_the_data_its_numbers_are_of(tmp_path, monkeypatch, here, inputs, said):
+    monkeypatch.chdir(tmp_path)
+    if here:
+        Path("data").mkdir()
+        Path("data/a.zip.sha256").write_text(f"# from a mirror\n{here}  a.zip\n")
+    planned = {"title": "Tiny", "pages": [], "variants": VARIANTS}
+    text = Site.of(planned, inputs).render("shell.html", "runs/index.html")
+    assert ("data/a.zip, squashed (SHA-256 abababab" in text) == said
+
+
+def test_a_flickr8k_scale_knows_the_copy_that_the_kept_numbers_are_of():
+    config = Path(__file__).parents[3] / "config"
+    plan = plan_of(scale_of(read_yaml(config / "flickr8k_choice.yaml"), config / "flickr8k_choice.yaml"), config)
+    manifest = read_manifest(config.parent / "results/paper/flickr8k_choice/manifest.json")
+    ((path, known),) = plan.report.site("flickr8k_choice")["variants"].items()
+    assert manifest["inputs"][path] in known

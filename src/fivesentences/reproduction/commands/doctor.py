@@ -7,7 +7,7 @@ import math
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -21,16 +21,23 @@ from fivesentences.commands.arguments import Downloads
 from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs
 from fivesentences.config.consents import is_agreed
-from fivesentences.config.datasets import Catalogue
+from fivesentences.config.datasets import Catalogue, CatalogueFile
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
 from fivesentences.documents import check_file, read_yaml
-from fivesentences.errors import InputError, counted, pip_install
+from fivesentences.errors import InputError, counted, first_of, pip_install
 from fivesentences.machine import best_device, hardware, processors
 from fivesentences.metrics.sheet import Sheet
 from fivesentences.models import MODELS
 from fivesentences.reproduction.plan.cluster import file_about_cluster, slurm_settings
-from fivesentences.reproduction.plan.cost import MEASURED, Training, seconds_per_step, training_of
+from fivesentences.reproduction.plan.cost import (
+    MEASURED,
+    SECONDS_PER_PAIR,
+    SECONDS_TO_PARSE,
+    Training,
+    seconds_per_step,
+    training_of,
+)
 from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 from fivesentences.semantics.java import jars
 
@@ -236,9 +243,18 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     agree = [file for file, about in downloads.items() if not is_agreed(about.consent, plan.places.data)]
     runs, kept = len(plan.runs) + len(plan.subspaces.runs), _kept(plan)
     absent = plan.missing_downloads(scale)
-    missing = list(_missing(plan, kept + sum(about.size or 0 for about in downloads.values())))
+    held = kept + sum(about.size or 0 for about in downloads.values())
+    unpacked = _unpacked(plan, downloads)
+    held += sum(size or 0 for size in unpacked.values())
+    missing = list(_missing(plan, held))
+    unsized = [file for file, about in downloads.items() if about.size is None]
+    unsized += [folder for folder, size in unpacked.items() if size is None]
+    space = f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB"
+    if total := sum(filter(None, unpacked.values())):
+        space += f", unpacked archives about {total / 1e9:,.1f} GB"
+    also = f", without {len(unsized)} of unknown size ({first_of(unsized, 3)})" if unsized else ""
     notes = [
-        f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
+        f"{space}; with downloads {'at least ' if unsized else ''}{held / 1e9:,.1f} GB{also}.",
         *absent,
         *(one.sentence() for one in plan.scale.absent_data),
         *(f"Missing here: {one}" for one in missing),
@@ -247,7 +263,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     costs, of_models = _costs(plan, list(by_table))
     rows = [[name, f"{count:,}", *_in_words(costs[name])] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs"), *COST], rows, title)]
-    sheets += of_models
+    sheets += [*of_models, *_besides(plan)]
     if not downloads:
         sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, *notes])
     if downloads:
@@ -302,6 +318,46 @@ def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], li
     return costs, [Sheet(["model", "time of a step"], columns, rows, "What trains", notes)]
 
 
+def _besides(plan: Plan) -> list[Sheet]:
+    """Return a table of what else is computed and not here yet, with its hours where they are known."""
+    rows = []
+    for dataset, extracted in plan.features.extracted:
+        images = sum(count for count, _ in plan.datasets.sizes_of(dataset).values())
+        if images and not plan.places.feature_file(dataset, f"{extracted}.npy").exists():
+            hours = plan.features.seconds_to_extract(dataset, extracted) / 3600
+            rows.append([f"features {extracted} of {dataset}", counted(images, "image"), f"at most {hours:,.1f}"])
+    if unparsed := _unparsed(plan):
+        captions = sum(plan.datasets.sizes_of(name).get("test", (0, 0))[1] for name in unparsed)
+        known = f"about {captions * SECONDS_TO_PARSE / 3600:,.1f}" if captions else "unknown"
+        rows.append(["SPICE's scene graphs", counted(captions, "caption") if captions else "", known])
+    pairs = [
+        math.prod(plan.datasets.sizes_of(run.dataset).get("test", (0,)))
+        for name, run in plan.runs.items()
+        if not plan.places.similarity(name).exists()
+    ]
+    if pairs:
+        hours = sum(pairs) * SECONDS_PER_PAIR / 3600
+        rows.append(["evaluation", counted(len(pairs), "run"), f"about {hours:,.1f}" if all(pairs) else "unknown"])
+    if plan.subspaces.runs:
+        rows.append(["category retrieval", counted(len(plan.subspaces.runs), "run"), "unknown"])
+    note = (
+        "Features: what a scheduler is asked for, on a GPU where the scale has one. Scene graphs and evaluation: two "
+        "cores (benchmarks/README.md). Not in any of these hours: reading features, validation, similarities, phi and "
+        "pages."
+    )
+    return [Sheet(["besides training", "of"], [("", "hours")], rows, "What else is computed", [note])] if rows else []
+
+
+def _unpacked(plan: Plan, downloads: Mapping[str, CatalogueFile]) -> dict[str, int | None]:
+    """Return the bytes of folders that are to be unpacked from downloads, by name; None where they are not known."""
+    found = {}
+    for path, (dataset, folder) in plan.datasets.folders.items():
+        files = plan.catalogue.datasets[dataset].files
+        if not path.is_dir() and any(files[name].path in downloads for name in folder.archives):
+            found[path.name] = folder.size
+    return found
+
+
 def _in_words(cost: Training) -> list[str]:
     """Word steps and hours for a table."""
     return [f"{cost.steps / 1000:,.0f}" if cost.steps else "", cost.hours]
@@ -323,15 +379,19 @@ def _kept(plan: Plan) -> int:
     return int(4 * cells)
 
 
+def _unparsed(plan: Plan) -> list[str]:
+    """Return the datasets whose test captions have no scene graphs yet, and need them."""
+    phis = [*plan.phi.matrices, *(phi for phi, _ in plan.phi.judged)]
+    return [
+        name
+        for name in plan.datasets.except_for(plan.datasets.scenes)
+        if any(not path.exists() for path in plan.phi.tuples_of(name, phis, "test"))
+    ]
+
+
 def _missing(plan: Plan, held: int) -> Iterator[str]:
     """Say what this machine lacks, beside files; ``held`` are the bytes that will be written."""
-    phis = [*plan.phi.matrices, *(phi for phi, _ in plan.phi.judged)]
-    tuples = [
-        path
-        for name in plan.datasets.except_for(plan.datasets.scenes)
-        for path in plan.phi.tuples_of(name, phis, "test")
-    ]
-    if any(not path.exists() for path in tuples):
+    if _unparsed(plan):
         for one in (one for one in _java(plan.datasets.mirror) if one.state != OK):
             yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
     if plan.scale.training.gpu and plan.runs and best_device() != "cuda":

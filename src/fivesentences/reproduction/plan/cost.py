@@ -17,6 +17,8 @@ from fivesentences.training.spec import RunFile, RunSpec
 
 # Seconds of a step, by GPU and model: 128 images of 36 regions and captions, float32 (benchmarks/README.md).
 MEASURED: dict[str, dict[str, float]] = {"NVIDIA H200": {"scan": 0.011, "saf": 0.040, "sgr": 0.039}}
+# Of a caption, and of an image with a caption that a run is evaluated on, on two cores (benchmarks/README.md).
+SECONDS_TO_PARSE, SECONDS_PER_PAIR = 1195 / 24_824, 14 / (5000 * 25_000)
 BENCHMARKS = Path("logs/benchmarks/training")
 
 

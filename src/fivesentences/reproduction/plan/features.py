@@ -145,10 +145,14 @@ class Features:
 
         A job that meets its limit loses no finished image, so that none needs to have more than a day.
         """
+        seconds = self.seconds_to_extract(dataset, extracted) / self.extracted_features[extracted].parts
+        return min(max(LEAST_TO_EXTRACT, math.ceil(60 + seconds / 60)), MOST_TO_EXTRACT)
+
+    def seconds_to_extract(self, dataset: str, extracted: str) -> float:
+        """Return about how long features of all images of a dataset take, with reserve; 0 if it has no known size."""
         spec, images = self.extracted_features[extracted], sum(n for n, _ in self.datasets.sizes_of(dataset).values())
         on_processor = SECONDS_TO_DETECT if spec.layout == "regions" else SECONDS_TO_DESCRIBE
-        seconds = (SECONDS_ON_GPU if self.on_gpu(extracted) else on_processor) * images / spec.parts
-        return min(max(LEAST_TO_EXTRACT, math.ceil(60 + seconds / 60)), MOST_TO_EXTRACT)
+        return (SECONDS_ON_GPU if self.on_gpu(extracted) else on_processor) * images
 
     def weights_of(self, extracted: str) -> list[Path]:
         """Return the file of an extractor's weights; none if a library fetches its own, whatever a mirror has.
