@@ -57,6 +57,7 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
 
     jobs = states(*there.submitted())
     assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
+    assert (tmp_path / "prologue.ran").is_file() and not (here.folder / "prologue.ran").exists()
     text = re.sub(r"\s+", " ", there.text)  # a long line may have been broken
     chosen = re.findall(r"Auto-selected partition '(\w+)' for job (\w+)", text)
     partitions = {rule: partition for partition, rule in chosen}

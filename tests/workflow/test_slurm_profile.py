@@ -76,6 +76,18 @@ def test_every_rule_says_what_it_does_and_needs_and_leaves_retries_to_the_profil
     assert {name for name, text in rules.items() if "localrule: True" in text} == NETWORK | LIGHT
 
 
+def test_commands_before_each_job_reach_snakemake_in_their_order(write, profile) -> None:
+    assert "precommand" not in profile(write())
+    told = profile(write(prologue=[". /etc/profile.d/modules.sh", "module load cuda/12.4"]))
+    assert told["precommand"] == ". /etc/profile.d/modules.sh && module load cuda/12.4"
+
+
+@pytest.mark.parametrize("command", ["", "export A=$B", "echo `date`", "a\nb"])
+def test_commands_that_would_run_elsewhere_are_refused(write, command) -> None:
+    with pytest.raises(InputError, match="prologue"):
+        slurm_settings(write(prologue=[command]))
+
+
 def test_rules_that_the_profile_names_exist_and_are_submitted(rules) -> None:
     assert set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
     assert {name for name, text in rules.items() if "gpu=" in text} == set(GPU_RULES)

@@ -146,6 +146,8 @@ class Cluster(Strict):
     """The kind of GPU that jobs ask for; null: any."""
     sbatch: str | None = None
     """Further options of sbatch for every job, such as --constraint=ib or --exclude=n17."""
+    prologue: list[str] = Field(default_factory=list)
+    """Commands of sh that each job runs first, such as "module load cuda/12.4"; it fails where one does."""
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
     """How often a failed job is submitted again, each time with more memory."""
     jobs: Count | None = None
@@ -183,6 +185,18 @@ class Cluster(Strict):
             if changes.partition is not None and changes.partition not in self.partitions:
                 raise ValueError(
                     f"rules.{rule}.partition is '{changes.partition}', which is not among partitions; add it there"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _commands_of_prologue(self) -> Cluster:
+        for command in self.prologue:
+            if not command.strip():
+                raise ValueError("prologue has an empty command; leave it out")
+            if strange := [sign for sign in "$`\\\n" if sign in command]:
+                raise ValueError(
+                    f"prologue has the sign {strange[0]!r} in '{command}', which the login node would interpret; put "
+                    "the command into a file of your own and name that (`. ./mine.sh`)"
                 )
         return self
 

@@ -65,6 +65,11 @@ class SlurmSettings:
         return None if None in offered else max(count for count in offered if count is not None)
 
     @property
+    def precommand(self) -> str:
+        """Commands that each job runs before anything else."""
+        return " && ".join(self.cluster.prologue)
+
+    @property
     def default_resources(self) -> dict[str, Any]:
         """Return what every job asks for unless its rule says otherwise; texts are Python, as Snakemake expects."""
         options = self.cluster.sbatch
