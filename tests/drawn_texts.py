@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 HIDDEN = 0.12  # two texts may touch: share of the smaller one's box that may be hidden (boxes have room above letters)
 
 
-def drawn(draw: Callable[[Any], None], width: float | None = None) -> Any:
-    """A canvas on which a drawing was made, as it is written to files; inches of its width, if not the usual one."""
+def drawn(draw: Callable[[Any], None], width: float | None = None, look: Mapping[str, Any] | None = None) -> Any:
+    """A canvas on which a drawing was made, as it is written to files.
+
+    Args:
+        draw: What draws it.
+        width: Inches, if not the usual ones.
+        look: Settings of a user's style.
+    """
     import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from fivesentences.reproduction.paper.figures.style import STYLE, WIDTH
 
-    with matplotlib.style.context(STYLE):
+    with matplotlib.style.context([STYLE, dict(look or {})]):
         canvas = Figure(figsize=(width or WIDTH, 1.0))
         draw(canvas)
         FigureCanvasAgg(canvas).draw()

@@ -22,6 +22,7 @@ from matplotlib.text import Text
 from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.reproduction.paper import rendering
+from fivesentences.reproduction.paper.figures.drawing import read_style
 from fivesentences.reproduction.paper.figures.style import ON_PHONES, STYLE, WIDTH
 from fivesentences.reproduction.paper.tables.writing import read_texts
 from fivesentences.reproduction.study.exhibits import AnyFigure, AnyTable
@@ -160,6 +161,18 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
 def test_texts_of_a_figure_can_be_read_on_a_phone(everything, exhibit):
     canvas = drawn(everything.drawing(exhibit).draw, ON_PHONES)
     assert misplaced(canvas) == [] and canvas.get_figwidth() == ON_PHONES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [3.4, WIDTH])
+@pytest.mark.parametrize("style", ["own", "serif", "ggplot"])
+@pytest.mark.parametrize("exhibit", [FIGURES[kind] for kind in FIGURES if kind not in ("best_captions", "retrievals")])
+def test_no_text_hides_another_whatever_width_and_style_a_user_asks_for(everything, exhibit, width, style, tmp_path):
+    file = tmp_path / "serif.mplstyle"
+    file.write_text("font.family: serif\n")
+    look = {"own": {}, "serif": read_style(file), "ggplot": read_style(Path("ggplot"))}[style]
+    canvas = drawn(everything.drawing(exhibit).draw, width, look)
+    assert misplaced(canvas) == [] and canvas.get_figwidth() == width
 
 
 @pytest.mark.slow

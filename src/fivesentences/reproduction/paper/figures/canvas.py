@@ -16,16 +16,17 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextPath
 from scipy.optimize import isotonic_regression
 
-from fivesentences.reproduction.paper.figures.style import NARROW, SMALL
+from fivesentences.reproduction.paper.figures.style import NARROW, SMALL, breadth
 
 WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: between rings, from a mark to its text
-LETTER = 0.07  # inches: a letter of a bold title
+LETTER, LETTER_OF_NAMES = 0.07, 0.06  # inches: a letter of a bold title, of the name of an axis
+BESIDE_PANEL = 1.0  # inches beside a panel in a narrow figure, about
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
 
 
 def is_narrow(canvas: Any) -> bool:
     """Return True for a figure, or a block of one, that has its panels below each other."""
-    return bool(canvas.get_figure(root=True).get_figwidth() < NARROW)
+    return bool(canvas.get_figure(root=True).get_figwidth() < NARROW * breadth())
 
 
 def columns_in(canvas: Any, most: int, narrow: int = 1) -> int:
@@ -57,6 +58,12 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
     return list(found[:count])
 
 
+def fitted(panel: Any, text: str) -> str:
+    """Break a title or the name of an axis into lines that fit into a figure of one panel."""
+    width = panel.get_figure(root=True).get_figwidth()
+    return textwrap.fill(text, max(20, int((width - BESIDE_PANEL) / (LETTER_OF_NAMES * breadth()))))
+
+
 def name_rows(panel: Any, names: Sequence[str]) -> None:
     """Give rows, which stand at 0, 1, ... from the top, their names, and take away what marks heights."""
     panel.set_yticks(range(len(names)), names, fontsize=SMALL + 0.5)
@@ -71,14 +78,14 @@ def blocks(canvas: Figure, titles: Sequence[str], heights: Sequence[float], lege
     canvas.set_layout_engine("constrained")
     found = canvas.subfigures(len(titles), 1, squeeze=False, height_ratios=heights)[:, 0].tolist()
     for block, title in zip(found, titles, strict=True):
-        wrapped = textwrap.fill(title, int(canvas.get_figwidth() / LETTER))
+        wrapped = textwrap.fill(title, int(canvas.get_figwidth() / (LETTER * breadth())))
         block.suptitle(wrapped, x=0.01, ha="left", fontsize=9, weight="bold")
     return list(found)
 
 
 def columns_of(names: Iterable[str], width: float) -> int:
     """Return the number of columns of a legend that fit into a width in inches."""
-    return max(1, int(width / (0.75 + 0.065 * max(map(len, names)))))
+    return max(1, int(width / (0.75 + 0.065 * breadth() * max(map(len, names)))))
 
 
 def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any]], **how: Any) -> None:
@@ -96,7 +103,8 @@ def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any]], **how: Any) ->
         "loc": "outside lower left",
         "ncols": min(len(samples), columns_of(samples, width)),
     }
-    canvas.legend(handles, list(samples), **style | how)
+    letters = max(10, int((width - 0.75) / (0.065 * breadth())))
+    canvas.legend(handles, [textwrap.fill(text, letters) for text in samples], **style | how)
 
 
 def draw_lines(

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib import rc_params_from_file
 from matplotlib.figure import Figure
 
-from fivesentences.errors import InputError, did_you_mean
+from fivesentences.errors import InputError, did_you_mean, say_once
 from fivesentences.reproduction.categories.paper.notes import notes_on_left_out
 from fivesentences.reproduction.paper.context import Context
 from fivesentences.reproduction.paper.figures.style import ON_PHONES, STYLE, WIDTH
@@ -24,6 +24,7 @@ from fivesentences.reproduction.paper.text.run_notes import notes_on_data, notes
 from fivesentences.reproduction.study.exhibits import ColumnSpec, FigureSpec
 from fivesentences.storage import replacing, write_json
 
+PAGE = 9.0  # inches: of text on a page, letter or A4
 FIGURE_FORMATS = ("svg", "narrow.svg", "pdf", "csv", "json")
 # Of each format: what makes two equal drawings differ.
 UNDATED: dict[str, dict[str, None]] = {
@@ -120,6 +121,11 @@ def write_drawing(
     own = {} if style is None else read_style(style)
     with matplotlib.style.context(["default", STYLE, own, {"text.parse_math": False}]):
         drawn = _on_canvas(drawing, width)
+        if (height := drawn.get_figheight()) > PAGE and (width, style) != (WIDTH, None):
+            say_once(
+                f"{stem.name} is {height:.1f} inches high at a width of {width:g}, more than a page has ({PAGE:g}): "
+                "a larger --width, or a style of narrower letters, makes it lower"
+            )
         for suffix in (one for one in formats if one not in ("csv", "json")):
             path = stem.with_name(f"{stem.name}.{suffix}")
             if drawing.data.empty:

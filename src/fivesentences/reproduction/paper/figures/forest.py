@@ -15,7 +15,7 @@ from fivesentences.reproduction.categories.paper.table import SIDES
 from fivesentences.reproduction.paper.context import Context
 from fivesentences.reproduction.paper.figures.canvas import is_narrow, panels
 from fivesentences.reproduction.paper.figures.drawing import Drawing
-from fivesentences.reproduction.paper.figures.style import COLOURS, SOFT
+from fivesentences.reproduction.paper.figures.style import COLOURS, SOFT, breadth
 from fivesentences.reproduction.paper.numbers.contrasts import (
     AnyContrast,
     Contrasts,
@@ -43,7 +43,8 @@ from fivesentences.reproduction.study.study import Study
 COLUMNS = ["setting", "contrast", "metric", "seed", "value", "low", "high"]
 MEAN = "mean"  # stands for the seed of the mean over seeds
 LINE, SIZE, CHARACTERS = 0.13, 7.8, 36  # inches of a line of text, its points, and characters of a label
-LETTERS = 17  # in an inch
+LETTERS, OF_LABELS = 17, 20.5  # in an inch of a bold title, and of a label
+LEAST, NUMBERS, FEWEST, LINES = 0.7, 18, 12, 6  # inches of an axis; letters of numbers, of a line; lines of a label
 DECIMALS = 1
 BELOW = 0.6  # lines from a mean to its seeds
 BESIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False, "va": "center"}
@@ -142,11 +143,12 @@ def _draw(canvas: Figure, panels_of: Mapping[Any, tuple[str, str, int]], groups:
     """Labels at the left, and for each metric a panel with its numbers in words beside it."""
     # Places are in lines of text from the top.
     labels, middles, titles, spans, down = [], [], [], [], 0.0
+    characters = _characters(canvas)
     for title, contrasts in groups.items():
         titles.append((down + 1, title))
         start = down = down + 2
         for label, _ in contrasts:
-            labels.append(_label(label))
+            labels.append(_label(label, characters))
             height = 2 + labels[-1].count("\n")
             middles.append(down + height / 2)
             down += height
@@ -160,7 +162,7 @@ def _draw(canvas: Figure, panels_of: Mapping[Any, tuple[str, str, int]], groups:
         panel.set_xlabel(zero, loc="left")
     found[0].set_yticks(middles, labels, fontsize=SIZE)
     found[0].set_ylim(down, 0)
-    width = int(canvas.get_figwidth() * LETTERS)
+    width = int(canvas.get_figwidth() * LETTERS / breadth())
     across: dict[str, Any] = {"xycoords": ("figure fraction", "data"), "in_layout": False, "annotation_clip": False}
     # Panels beside each other share their titles.
     for panel in found if is_narrow(canvas) else found[:1]:
@@ -169,13 +171,21 @@ def _draw(canvas: Figure, panels_of: Mapping[Any, tuple[str, str, int]], groups:
             panel.annotate(words, (0.005, middle), weight="bold", fontsize=SIZE, va="center", **across)
 
 
-def _label(label: str) -> str:
+def _characters(canvas: Figure) -> int:
+    """Return how many characters a line of a label has, so that its panel keeps room for the axis."""
+    if not is_narrow(canvas):
+        return CHARACTERS
+    letter = breadth() / OF_LABELS
+    return max(FEWEST, min(CHARACTERS, int((canvas.get_figwidth() - LEAST) / letter) - NUMBERS))
+
+
+def _label(label: str, characters: int) -> str:
     """Break a label into lines, before the minus sign first."""
-    if len(label) <= CHARACTERS:
+    if len(label) <= characters:
         return label
     first, minus, second = label.partition(f" {MINUS} ")
     sides = (first, f"{MINUS} {second}") if minus else (first,)
-    return "\n".join(wrapped(side, CHARACTERS, 3, "  ") for side in sides)
+    return "\n".join(wrapped(side, characters, LINES, "  ") for side in sides)
 
 
 def _draw_panel(

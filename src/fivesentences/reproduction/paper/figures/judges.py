@@ -17,7 +17,7 @@ from fivesentences.evaluation.published import PublishedRow
 from fivesentences.reproduction.config.scales import LABELS, Scale
 from fivesentences.reproduction.evaluation.agreement import column_of
 from fivesentences.reproduction.paper.context import Context
-from fivesentences.reproduction.paper.figures.canvas import blocks, columns_in, legend, panels
+from fivesentences.reproduction.paper.figures.canvas import blocks, columns_in, fitted, legend, panels
 from fivesentences.reproduction.paper.figures.drawing import Drawing
 from fivesentences.reproduction.paper.figures.style import (
     CHANCE,
@@ -286,7 +286,9 @@ def _draw_positives(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
             panel.annotate(f"paper, by {point['order']}", where, textcoords="offset points", fontsize=SMALL, **beside)
         judge, dataset = (study.label_of(part[name].iloc[0]) for name in ("judge", "dataset"))
         across = "pairs of a caption with another image that are taken for right"
-        panel.set(title=f"{judge}, {dataset}", xlabel=across, ylabel="right pairs among them")
+        panel.set(
+            title=fitted(panel, f"{judge}, {dataset}"), xlabel=fitted(panel, across), ylabel="right pairs among them"
+        )
         first = part["searched"][part["found"] >= positives / 100].min()
         panel.set(ylim=(0, None), xlim=(10 ** np.floor(np.log10(first)), pairs))
         panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -17,7 +17,7 @@ from fivesentences.config.metrics import shown_name
 from fivesentences.config.reading import check
 from fivesentences.reproduction.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.reproduction.paper.context import Context
-from fivesentences.reproduction.paper.figures.canvas import is_narrow, panels
+from fivesentences.reproduction.paper.figures.canvas import fitted, is_narrow, panels
 from fivesentences.reproduction.paper.figures.drawing import Drawing
 from fivesentences.reproduction.paper.figures.pictures import boxed
 from fivesentences.reproduction.paper.figures.style import SOFT
@@ -182,7 +182,7 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
         runs, settings, dataset, fraction = part[["runs", "settings", *GROUP]].iloc[0]
         which = "" if np.isnan(fraction) else f", {_fraction_in_words(fraction)}"
         title = f"{study.label_of(dataset)}{which}: {runs} runs of {settings} settings"
-        panel.set_title(title, fontsize=8, pad=8)
+        panel.set_title(fitted(panel, title), fontsize=8, pad=8)
 
 
 def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:

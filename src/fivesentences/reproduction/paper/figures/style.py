@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.colors import to_rgb
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.textpath import TextPath
 
 # The colours of the style in use, by their place in axes.prop_cycle: a style file of a user's changes them.
 COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6")
@@ -23,6 +25,7 @@ NARROW = 5.0  # inches: a figure of less has its panels below each other
 SMALL = 7.5  # points: of what explains a figure
 # One style for all figures, on top of matplotlib's defaults: a matplotlibrc of the machine changes nothing.
 STYLE = "fivesentences.reproduction.paper.style"  # as matplotlib names paper/style.mplstyle
+FAMILY, SAMPLE = "Source Sans 3", "negatives by meaning, +13.0 [10.7, 15.4]"  # the package's font; what is measured
 TINTS = ((1.0, 0.0), (0.55, 0.0), (0.55, 1.0))  # of each round of colours: how much of it is left, mixed with what
 
 
@@ -30,6 +33,13 @@ for weight in ("Bold", "Regular"):
     fontManager.addfont(str(files("fivesentences.reproduction.paper.site") / f"vendored/SourceSans3-{weight}.ttf"))
     # Before a font of that name on the machine: the same drawing gives the same bytes everywhere.
     fontManager.ttflist.insert(0, fontManager.ttflist.pop())
+
+
+def breadth() -> float:
+    """Return how broad a text of the style in use is, against the package's own: layouts are made for that."""
+    with rc_context({"text.usetex": False}):
+        used = TextPath((0, 0), SAMPLE, size=10, prop=FontProperties()).get_extents().width
+    return float(used / TextPath((0, 0), SAMPLE, size=10, prop=FontProperties(family=FAMILY)).get_extents().width)
 
 
 def cycled(names: Sequence[str], colours: Sequence[str] = COLOURS) -> dict[str, dict[str, Any]]:
