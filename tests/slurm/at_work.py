@@ -16,6 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
+PRESSES, SECONDS_BETWEEN_PRESSES = 5, 60
 LONGEST = 1500  # seconds that a workflow may take on a busy machine
 
 
@@ -83,8 +84,12 @@ class Snakemake:
         return found
 
     def interrupt(self) -> None:
-        """Press ctrl-c."""
-        self._process.send_signal(signal.SIGINT)
+        """Press ctrl-c, as a person does: again after a while, as the first may fall into a submission."""
+        for _ in range(PRESSES):
+            self._process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(SECONDS_BETWEEN_PRESSES)
+                return
 
     def end(self) -> Ended:
         """Wait until it has ended."""
