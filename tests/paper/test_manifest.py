@@ -27,6 +27,21 @@ def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_a
     assert [str(root / "config/studies/five_sentences.yaml") in sentence for sentence in wrong] == [True]
 
 
+def test_other_photographs_than_those_of_the_kept_numbers_are_named(root: Path, tmp_path: Path, monkeypatch) -> None:
+    scale = root / "config" / "flickr8k_choice.yaml"
+    manifest = read_manifest(root / "results" / "paper" / "flickr8k_choice" / "manifest.json")
+    ((path, what),) = (
+        (path, known[manifest["inputs"][path]])
+        for path, known in plan_of(scale_of(read_yaml(scale), scale), scale.parent).datasets.variants().items()
+    )
+    monkeypatch.chdir(tmp_path)
+    Path(path).parent.mkdir(parents=True)
+    Path(path).write_bytes(b"the originals")
+    plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
+    (found,) = (one for one in differences_from(manifest, plan) if one.startswith(path))
+    assert what in found
+
+
 LISTED = subprocess.run(
     ["git", "ls-files", ":/results/paper/*/manifest.json"], cwd=Path(__file__).parent, capture_output=True, text=True
 )
