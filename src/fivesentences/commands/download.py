@@ -138,10 +138,7 @@ def _probe(catalogue: Catalogue, path: Path, datasets: list[str], data: Path) ->
     for url, file in asked:
         found = probe_address(url, file, data)
         reached += found.reached
-        moved = f", moved to {found.moved_to}" if found.moved_to else ""
-        size = f", {found.size:,} bytes" if found.size is not None else ""
-        differs = f"; {other}" if (other := difference(file, found)) else ""
-        print(f"{url}: {found.answer}{moved}{size}{differs}", flush=True)
+        print(f"{url}: {_in_words(found, file, with_size=True)}", flush=True)
         write_tried(path, {url: found})
     print(f"{reached} of {len(asked)} addresses reached; {path.with_name(TRIED)} has what they answered.")
 
@@ -193,10 +190,14 @@ def table_of(catalogue: Catalogue, tried: Mapping[str, Tried]) -> str:
 def _answer(tried: Tried | None, file: CatalogueFile) -> str:
     if tried is None:
         return "not tried"
+    return f"{tried.on}: {_in_words(tried, file, with_size=file.size is None)}"
+
+
+def _in_words(tried: Tried, file: CatalogueFile | None, with_size: bool) -> str:
     moved = f", moved to {tried.moved_to}" if tried.moved_to else ""
-    size = f", {tried.size:,} bytes" if tried.size is not None and file.size is None else ""
-    differs = f", {other}" if (other := difference(file, tried)) else ""
-    return f"{tried.on}: {tried.answer}{moved}{size}{differs}"
+    size = f", {tried.size:,} bytes" if with_size and tried.size is not None else ""
+    differs = f"; {other}" if (other := difference(file, tried)) else ""
+    return f"{tried.answer}{moved}{size}{differs}"
 
 
 def _address(entry: CatalogueEntry, about: CatalogueFile) -> str:

@@ -27,7 +27,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, tarfile.TarError, EOFError, RuntimeE
 _AGAIN = "delete it and run again, which fetches it again, or unpack the folder by hand"
 
 
-class _Damaged(InputError):
+class _DamagedArchive(InputError):
     """An archive is not as it was packed."""
 
 
@@ -59,7 +59,7 @@ def unpack(archives: Sequence[Path], folder: Path, about: CatalogueFolder) -> No
                 with working(f"unpack {archive.name}"):
                     try:
                         _unpack(archive, into, about.within)
-                    except _Damaged:
+                    except _DamagedArchive:
                         forget(archive)
                         raise
             held = {path.name.lower() for path in whole.rglob("*") if path.is_file()}
@@ -91,7 +91,7 @@ def _unpack(archive: Path, into: Path, within: str | None, is_inner: bool = Fals
     elif begins.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")) or tarfile.is_tarfile(archive):
         names = _unpack_tar(archive, into, within)
     else:
-        raise _Damaged("this is not a complete zip, tar or rar archive", where=archive, cure=_AGAIN)
+        raise _DamagedArchive("this is not a complete zip, tar or rar archive", where=archive, cure=_AGAIN)
     if not any(into.iterdir()):
         _unpack_inner(archive, names, into, within, is_inner)
 
@@ -154,7 +154,7 @@ def _copy(open_entry: Callable[[], IO[bytes] | None], place: Path, size: int, wh
             if left or entry.read(1):
                 raise EOFError(f"{left:,} bytes are missing" if left else "it is longer than the archive says")
     except _DAMAGED as error:
-        raise _Damaged(f"it is damaged ({reason_of(error)})", where=where, cure=_AGAIN) from None
+        raise _DamagedArchive(f"it is damaged ({reason_of(error)})", where=where, cure=_AGAIN) from None
 
 
 def _unpack_zip(archive: Path, into: Path, within: str | None) -> list[str]:
@@ -188,7 +188,7 @@ def _unpack_tar(archive: Path, into: Path, within: str | None) -> list[str]:
     except InputError:
         raise
     except _DAMAGED as error:
-        raise _Damaged(f"it is damaged ({reason_of(error)})", where=archive, cure=_AGAIN) from None
+        raise _DamagedArchive(f"it is damaged ({reason_of(error)})", where=archive, cure=_AGAIN) from None
     return names
 
 
@@ -210,7 +210,7 @@ def _unpack_rar(archive: Path, into: Path, within: str | None) -> list[str]:
             lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
             said.append(f"{program}: {lines[-1][:120] if lines else f'exit code {done.returncode}'}")
         else:
-            raise _Damaged(f"it cannot be unpacked ({'; '.join(said)})", where=archive, cure=_AGAIN)
+            raise _DamagedArchive(f"it cannot be unpacked ({'; '.join(said)})", where=archive, cure=_AGAIN)
         names = sorted(_files_below(whole, archive))
         for name, place in _places(names, into, within, archive):
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -330,12 +330,7 @@ def _besides(plan: Plan) -> list[Sheet]:
         captions = sum(plan.datasets.sizes_of(name).get("test", (0, 0))[1] for name in unparsed)
         known = f"about {captions * SECONDS_TO_PARSE / 3600:,.1f}" if captions else "unknown"
         rows.append(["SPICE's scene graphs", counted(captions, "caption") if captions else "", known])
-    pairs = [
-        math.prod(plan.datasets.sizes_of(run.dataset).get("test", (0,)))
-        for name, run in plan.runs.items()
-        if not plan.places.similarity(name).exists()
-    ]
-    if pairs:
+    if pairs := _pairs_to_score(plan):
         hours = sum(pairs) * SECONDS_PER_PAIR / 3600
         rows.append(["evaluation", counted(len(pairs), "run"), f"about {hours:,.1f}" if all(pairs) else "unknown"])
     if plan.subspaces.runs:
@@ -363,13 +358,19 @@ def _in_words(cost: Training) -> list[str]:
     return [f"{cost.steps / 1000:,.0f}" if cost.steps else "", cost.hours]
 
 
+def _pairs_to_score(plan: Plan) -> list[int]:
+    """Return the test pairs of each run that has no similarity yet; 0 where sizes are not known."""
+    return [
+        math.prod(plan.datasets.sizes_of(run.dataset).get("test", (0,)))
+        for name, run in plan.runs.items()
+        if not plan.places.similarity(name).exists()
+    ]
+
+
 def _kept(plan: Plan) -> int:
     """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
     sizes = {name: plan.datasets.sizes_of(name) for name in plan.scale.datasets}
-    cells = 0.0
-    for name, run in plan.runs.items():
-        if not plan.places.similarity(name).exists():
-            cells += math.prod(sizes[run.dataset].get("test", (0,)))
+    cells: float = sum(_pairs_to_score(plan))
     for path in (path for path in plan.report.targets["semantics"] if not path.exists()):
         cells += math.prod(sizes[path.parent.parent.name].get("test", (0,)))
     of_training = {path: run for run in plan.runs.values() for path in plan.phi.files_read_by([run])}
