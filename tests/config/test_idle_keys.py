@@ -40,15 +40,14 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
     "Scale": (
         MODEL,
-        {"absent", "absent_data", "judged_phis", "matrices_of_others", "released_sample", "sentence_encoders"},
+        {"absent", "absent_data", "judged_phis", "matrices_of_others", "sentence_encoders"},
     ),
     "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
     "LengthsTable": (QUESTION, {"split"}),
-    "ReleasedSample": (OWN_DATA, {"photographs", "regions"}),
     "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),
     "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
-    "FeatureSpec": (DETECTOR, {"flavour", "long", "resize", "selection", "short"}),
+    "FeatureSpec": (DETECTOR, {"flavour", "resize", "selection"}),
     "Hyperparameters": (QUESTION, {"noise"}),  # rows of a study name it
     "LossSpec": (LOSS, {"margin"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),

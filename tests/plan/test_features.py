@@ -113,10 +113,6 @@ def test_each_dataset_has_the_regions_that_are_there(tmp_path, monkeypatch):
             "grid_features are 'bottom_up-grid' too",
         ),
         ({"released_regions": "sometimes"}, "released_regions"),
-        (
-            {"own_grid_features": None, "released_sample": {"photographs": "p", "regions": "r.tsv"}},
-            "released_sample is given, but own_grid_features are no regions",
-        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(planned, changes, said):
@@ -150,3 +146,16 @@ def test_our_own_regions_are_made_in_parts_of_the_photographs(planned, tmp_path)
     assert all(job.inputs["checked"] == checked and checked[0] not in job.by_time for job in parts)
     read = set(planned(released_regions="never", released_sample=sample).files_no_rule_makes("flickr30k"))
     assert {Path("few"), Path("few.tsv")} <= read
+
+
+def test_bottom_up_regions_are_checked_by_default_on_photographs_that_are_downloaded(planned):
+    def sample(**changes: Any) -> set[str]:
+        files = planned(released_regions="never", **changes).files_no_rule_makes("flickr30k")
+        return {file.name for file in files if "butd_sample" in file.parts}
+
+    names = sample()
+    assert len(names) == 11 and "train2014_obj36.tsv" in names
+    assert sample(released_sample=None) == set()
+    assert sample(own_grid_features={"extractor": "faster_rcnn", "layout": "regions", "prepare": "as_stored"}) == set()
+    assert sample(own_grid_features={"extractor": "vgg19", "layout": "grid", "prepare": "as_stored"}) == set()
+    assert not [file for file in planned().files_no_rule_makes("flickr30k") if "butd_sample" in file.parts]

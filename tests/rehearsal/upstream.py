@@ -28,6 +28,7 @@ from scipy.io import savemat
 from fivesentences.reproduction.scenes import DescribedScene, compose, truth_of
 from fivesentences.reproduction.scenes.drawing import draw_scene
 from fivesentences.reproduction.scenes.world import KINDS
+from fivesentences.features.detectors.network import BottomUpNetwork, Widths, flavour_named
 from fivesentences.storage import sha256_of, write_lines
 
 # --- images -----------------------------------------------------------------------------------------------------------
@@ -376,18 +377,42 @@ def write_weights(path: Path, network: str, seed: int) -> None:
         seed: The same gives the same bytes.
     """
     with torch.device("meta"):  # the names and shapes alone: to initialise VGG19 takes longer than to draw it
-        shapes = {key: tensor.shape for key, tensor in timm.create_model(network).state_dict().items()}
+        shapes = {key: tuple(tensor.shape) for key, tensor in timm.create_model(network).state_dict().items()}
+    save_file(drawn_weights(shapes, seed), path)
+
+
+def drawn_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str, torch.Tensor]:
+    """Tensors of these names and shapes, see ``write_weights``."""
     rng, tensors = np.random.default_rng(seed), {}
     for key, shape in shapes.items():
         if len(shape) > 1:
             scale = math.sqrt(2 / math.prod(shape[1:]))
-            tensors[key] = torch.from_numpy(rng.standard_normal(tuple(shape), dtype=np.float32)).mul_(scale)
+            tensors[key] = torch.from_numpy(rng.standard_normal(shape, dtype=np.float32)).mul_(scale)
         elif key.endswith("num_batches_tracked"):
             tensors[key] = torch.zeros(shape, dtype=torch.int64)
         else:
             ones = key.endswith("running_var") or (key.endswith("weight") and len(shape) == 1)
             tensors[key] = torch.full(shape, float(ones))
-    save_file(tensors, path)
+    return tensors
+
+
+# A detector of every layer of the published one, whose 250 MB would be too much here: its tensors are as many, and narrow.
+NARROW = Widths(stem=8, bottleneck=4, out=16, proposals=16, classes=20, attributes=8, embedding=8, attribute_hidden=16)
+
+
+def detector_weights(flavour: str, seed: int) -> dict[str, torch.Tensor]:
+    """The 536 tensors of a narrow bottom-up attention network.
+
+    Each residual block adds a tenth of its own, or 33 of them would make numbers that every class and box saturates at.
+    """
+    network = BottomUpNetwork(flavour_named(flavour), NARROW)
+    anchors = {key: tensor for key, tensor in network.state_dict().items() if "cell_anchors" in key}
+    shapes = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
+    drawn = drawn_weights(shapes, seed) | anchors
+    for key, tensor in drawn.items():
+        if key.endswith(("conv3.norm.weight", "anchor_deltas.weight", "bbox_pred.weight")):
+            tensor.mul_(0.1)
+    return drawn
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------

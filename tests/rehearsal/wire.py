@@ -31,11 +31,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
+import pandas as pd
 import torch
 import yaml
 
@@ -43,10 +43,15 @@ from fivesentences.config.consents import write_consent
 from fivesentences.config.datasets import Catalogue, CatalogueFile
 from fivesentences.config.files import project_folder
 from fivesentences.config.reading import read
+from fivesentences.corpus import Photographs
 from fivesentences.corpus.download import CHUNK
+from fivesentences.documents import read_yaml
+from fivesentences.features.detectors.bottom_up import BottomUpAttention, Settings
+from fivesentences.features.detectors.extraction import extract_regions
+from fivesentences.features.formats import convert
 from fivesentences.storage import md5_of, sha256_of
 from rar import rar_of
-from rehearsal.upstream import Sizes, add_entry, images_of, jpeg_of, write_upstream, write_weights
+from rehearsal.upstream import Sizes, add_entry, detector_weights, images_of, jpeg_of, write_upstream, write_weights
 
 PASCAL = "vision.cs.uiuc.edu/pascal-sentences/"
 NUS = "lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
@@ -90,6 +95,8 @@ def offer(upstream: Path, packed: Path, catalogue: Catalogue, sizes: Sizes, seed
     made["scan_features/scan-features.zip"] = both
     made |= _flickr8k(packed, sizes, seed)
     made |= _pickles(packed, seed)
+    sample = [file.path for file in catalogue.datasets["butd_sample"].files.values()]
+    made |= _sample(packed, made["weights/faster_rcnn_from_caffe_attr.pkl"], sample, seed)
     write_weights(packed / "mobilenet.safetensors", "mobilenetv2_100", seed)
     made["weights/mobilenetv2_100.ra_in1k-55ea4fb3.safetensors"] = packed / "mobilenet.safetensors"
     captions = json.loads((mirror / "pascal_sentences/pascal_sentences.json").read_text(encoding="utf-8"))
@@ -156,22 +163,37 @@ def _flickr8k(packed: Path, sizes: Sizes, seed: int) -> dict[str, Path]:
 
 
 def _pickles(packed: Path, seed: int) -> dict[str, Path]:
-    """Files like those of the detectors' weights, with two of their 536 tensors: 250 MB each would be too much here."""
-    arrays = {
-        "backbone.stem.conv1.weight": np.random.default_rng(seed).normal(size=(8, 3, 7, 7)).astype(np.float32),
-        "backbone.stem.conv1.bias": np.zeros(8, np.float32),
-    }
-    tensors = {name: torch.from_numpy(values) for name, values in arrays.items()}
+    """Files like those of the detectors' weights, of a narrow network."""
+    tensors = detector_weights("d2", seed)
+    arrays = {name: values.numpy() for name, values in tensors.items()}
     caffe = _write(packed / "faster_rcnn_from_caffe_attr.pkl", pickle.dumps({"model": arrays}, protocol=2))
     made = {"weights/faster_rcnn_from_caffe_attr.pkl": caffe}
     for name, content in (
         ("frcnn-vg-finetuned.bin", tensors),
-        ("bua-caffe-frcn-r101_with_attributes.pth", {"model": tensors}),
+        ("bua-caffe-frcn-r101_with_attributes.pth", {"model": detector_weights("caffe", seed)}),
     ):
         buffer = io.BytesIO()
         torch.save(content, buffer)
         made[f"weights/{name}"] = _write(packed / name, buffer.getvalue())
     return made
+
+
+def _sample(packed: Path, weights: Path, paths: list[str], seed: int) -> dict[str, Path]:
+    """Photographs with "released" regions: what the detector of these weights finds in them, as rehearsal.yaml asks."""
+    own = read_yaml(project_folder() / "rehearsal.yaml")["own_grid_features"]
+    folder, regions = packed / "butd_sample", packed / "butd_sample.npy"
+    folder.mkdir()
+    scenes = images_of("coco", seed + 9, {"train": len([path for path in paths if path.endswith(".jpg")])})
+    names = [PurePosixPath(path).name for path in paths if path.endswith(".jpg")]
+    for name, one in zip(names, scenes, strict=True):
+        _write(folder / name, jpeg_of(one.described))
+    images = pd.DataFrame({"image_id": [Path(name).stem for name in names], "filename": names})
+    sizes = {"least": own["regions"], "most": own["regions"], "short": own["short"], "long": own["long"]}
+    detector = BottomUpAttention(weights, "d2", Settings(**sizes))
+    extract_regions(Photographs(folder), images, detector, regions)
+    beyond = ("scores", "classes", "attributes", "attribute_scores", "filenames")  # what our writer of TSV leaves out
+    convert([regions], packed / "butd_sample.tsv", drop=beyond)
+    return {path: packed / "butd_sample.tsv" if path.endswith(".tsv") else folder / Path(path).name for path in paths}
 
 
 # --- hosts ------------------------------------------------------------------------------------------------------------

@@ -212,10 +212,10 @@ def test_what_dvc_keeps_is_not_in_git():
 
 
 def test_dvc_shows_the_scales_that_git_keeps_in_a_fresh_clone(tmp_path):
-    kept = said(PROJECT, "git", "ls-files", "results/paper/*/headline.json").split()
+    kept = said(PROJECT, "git", "ls-files", "results/paper/*/metrics.json").split()
     if not kept:
         pytest.skip("this is no checkout")
-    names = ("headline.json", "settings.json", "five_sentences/figure3.csv", "manifest.json")
+    names = ("metrics.json", "settings.json", "five_sentences/figure3.csv", "manifest.json")
     for name in ("dvc.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore", ".dvc/plots/by_label.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, tmp_path / name)
@@ -231,7 +231,9 @@ def test_dvc_shows_the_scales_that_git_keeps_in_a_fresh_clone(tmp_path):
     assert set(params) == {str(Path(path).parent / "settings.json") for path in kept}
     numbered = {path for path in kept if json.loads((PROJECT / path).read_text())}
     shown = said(tmp_path, "dvc", "metrics", "show", "--json")
-    assert set(json.loads(shown)[""]["data"]) == numbered and "failed" not in said(tmp_path, "dvc", "metrics", "show")
+    table = said(tmp_path, "dvc", "metrics", "show")
+    assert set(json.loads(shown)[""]["data"]) == numbered and "failed" not in table
+    assert max(map(len, table.splitlines())) <= 140  # a screen's width
     said(tmp_path, "dvc", "plots", "show")
     assert "failed" not in said(tmp_path, "dvc", "params", "diff", "HEAD")
     assert said(tmp_path, "git", "status", "--porcelain") == ""
@@ -242,7 +244,8 @@ def test_dvc_shows_the_scales_that_git_keeps_in_a_fresh_clone(tmp_path):
 
 def test_dvc_compares_headline_numbers_settings_and_curves_of_two_revisions(shared, tmp_path):
     folder = shared.repository
-    metrics = json.loads(said(folder, "dvc", "metrics", "diff", "one", "two", "--json", "--all"))
+    kinds = ("--targets", f"{PAPER}/headline.json")
+    metrics = json.loads(said(folder, "dvc", "metrics", "diff", "one", "two", "--json", "--all", *kinds))
     (of_scale,) = metrics.values()
     measures = {"Rsum", "R@1 i2t", "R@1 t2i", "NCS@1 i2t", "NCS@1 t2i", "Nsum", "seeds"}
     shown = {name.removeprefix(f"{KEY}."): change for name, change in of_scale.items() if name.startswith(f"{KEY}.")}

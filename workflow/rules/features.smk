@@ -22,8 +22,8 @@ rule fetch_network:
 # Before a cluster spends a night on wrong weights: a few photographs whose released regions are at hand.
 rule check_regions:
     input:
-        photographs=lambda wildcards: given(SCALE.released_sample.photographs),
-        regions=lambda wildcards: given(SCALE.released_sample.regions),
+        photographs=lambda wildcards: given(PLAN.features.sample_files["photographs"]),
+        regions=lambda wildcards: given(PLAN.features.sample_files["regions"]),
         weights=lambda wildcards: given(PLAN.features.weights_of(wildcards.extracted)),
         fetched=lambda wildcards: ancient(PLAN.features.network_of(wildcards.extracted)),
     output:
@@ -41,7 +41,8 @@ rule check_regions:
         gpu=int(SCALE.training.gpu),
     params:
         version=VERSIONS["features"],
-        sample=lambda wildcards: content_of(SCALE.released_sample.photographs, SCALE.released_sample.regions),
+        sample=lambda wildcards: content_of(*sum(PLAN.features.sample_files.values(), [])),
+        folder=lambda wildcards: str(SCALE.released_sample.photographs),
         weights=lambda wildcards: content_of(*PLAN.features.weights_of(wildcards.extracted)),
         spec=lambda wildcards: PLAN.features.settings_of(wildcards.extracted),
         # As a function of the threads, as Snakemake sees it, it makes no features again: see `train`.

@@ -15,8 +15,8 @@ with log_to(snakemake.log[0]):
         cuda()
     check_sample(
         check(FeatureSpec, snakemake.params.spec, snakemake.wildcards.extracted),
-        Photographs(snakemake.input.photographs),
-        Path(snakemake.input.regions),
+        Photographs(snakemake.params.folder),
+        Path(snakemake.input.regions[0]),
         Path(snakemake.output.checked),
         weights=next(map(Path, snakemake.input.weights), None),
     )

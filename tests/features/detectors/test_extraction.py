@@ -47,7 +47,7 @@ def small(case: Any, tmp_path_factory: pytest.TempPathFactory) -> BottomUpAttent
     one = case("d2", "small")
     path = tmp_path_factory.mktemp("weights") / "weights.safetensors"
     save_file(one.state(), path)
-    return BottomUpAttention(path, "d2", replace(one.settings, **SIZES), widths=one.widths)
+    return BottomUpAttention(path, "d2", replace(one.settings, **SIZES))
 
 
 def extracted(folder: Path, detector: Any, out: Path, **settings: Any) -> Detected:

@@ -7,6 +7,7 @@ import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from safetensors.torch import save_file
 
 from fivesentences.errors import InputError
 from fivesentences.features.detectors.bottom_up import BottomUpAttention
+from fivesentences.features.detectors.network import FLAVOURS, BottomUpNetwork, Widths
 from fivesentences.features.detectors.weights import read_state
 
 pytestmark = pytest.mark.parity
@@ -38,7 +40,7 @@ def state(one: Any) -> dict[str, torch.Tensor]:
 @pytest.fixture
 def load(one: Any) -> Callable[[Path], dict[str, torch.Tensor]]:
     def loaded(path: Path, flavour: str = "d2") -> dict[str, torch.Tensor]:
-        return BottomUpAttention(path, flavour, one.settings, widths=one.widths).network.state_dict()
+        return BottomUpAttention(path, flavour, one.settings).network.state_dict()
 
     return loaded
 
@@ -189,3 +191,15 @@ def test_a_length_that_the_file_does_not_have_reserves_no_memory(tmp_path):
     path.write_bytes(b"\x80\x04\x8e" + (1 << 40).to_bytes(8, "little") + b"few bytes.")  # BINBYTES8 of a terabyte
     with pytest.raises(InputError, match="not a complete pickle"):
         read_state(path)
+
+
+def test_widths_are_those_of_the_tensors_and_noted_unless_published(state, one, tmp_path):
+    path = tmp_path / "weights.safetensors"
+    save_file(state, path)
+    detector = BottomUpAttention(path, "d2", one.settings)
+    assert detector.network.widths == one.widths and detector.source["widths"] == asdict(one.widths)
+    # Of meta tensors no file can be made: the published network's widths are found by its shapes alone.
+    for flavour in FLAVOURS.values():
+        with torch.device("meta"):
+            published = BottomUpNetwork(flavour)
+        assert Widths.of(published.state_dict(), flavour) == Widths() and len(published.state_dict()) == 536

@@ -27,7 +27,7 @@ from fivesentences.features.detectors.network import (
 )
 from fivesentences.features.detectors.resizing import Resized, resize
 from fivesentences.features.detectors.selection import FLOOR, select_class_agnostic, select_per_class
-from fivesentences.features.detectors.weights import fill
+from fivesentences.features.detectors.weights import fit, read_state
 from fivesentences.features.exactness import exact
 from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.storage import sha256_of
@@ -97,24 +97,23 @@ class BottomUpAttention:
         flavour: str = "d2",
         settings: Settings | None = None,
         device: str = "cpu",
-        widths: Widths | None = None,
     ):
         """Build the network and load its weights.
 
         Args:
-            weights: See ``weights.read_state``; for the published network 536 tensors.
+            weights: See ``weights.read_state``; 536 tensors. Other widths than those of the published network, such as
+                other numbers of classes, are those that the tensors have.
             flavour: ``d2`` or ``caffe``: whose conversion the weights are.
             settings: Default those of the 36-region features.
             device: ``cpu`` or ``cuda``.
-            widths: Widths of a network that is not the published one.
 
         Raises:
             InputError: If the flavour is unknown, or the weights cannot be read or are not those of the network.
         """
-        kind = flavour_named(flavour)
+        kind, state = flavour_named(flavour), read_state(weights)
         with torch.device("meta"):
-            network = BottomUpNetwork(kind, widths)
-        fill(network, weights, f"bottom-up attention in the flavour '{kind.name}'")
+            network = BottomUpNetwork(kind, Widths.of(state, kind))
+        fit(network, state, weights, f"bottom-up attention in the flavour '{kind.name}'")
         self._made_of(network, settings or Settings(), device)
         self.source |= {"weights_sha256": sha256_of(weights)}
 
@@ -143,6 +142,7 @@ class BottomUpAttention:
             "anchors": "as published" if np.allclose(table.cpu().numpy(), known, atol=1e-3) else table.tolist(),
             "normalisation": "none",
             "dim": self.dim,
+            **({} if network.widths == Widths() else {"widths": asdict(network.widths)}),
             "versions": {"torch": torch.__version__, "torchvision": torchvision.__version__},
         }
 

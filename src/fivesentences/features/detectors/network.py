@@ -5,6 +5,7 @@ Modules are named so that their keys are those of the published weights. Everyth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
@@ -100,6 +101,26 @@ class Widths:
     attributes: int = 400
     embedding: int = 256
     attribute_hidden: int = 512
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], flavour: Flavour) -> Widths:
+        """Return the widths that tensors have; the published ones where a key is missing, which ``fit`` then names."""
+        published, heads = cls(), "roi_heads.box_predictor"
+        places = {  # of each width: a tensor, its axis, and what is not counted
+            "stem": ("backbone.stem.conv1.weight", 0, 0),
+            "bottleneck": ("backbone.res2.0.conv1.weight", 0, 0),
+            "out": ("backbone.res2.0.conv3.weight", 0, 0),
+            "proposals": ("proposal_generator.rpn_head.conv.weight", 0, 0),
+            "classes": (f"{heads}.cls_score.weight", 0, 1),
+            "attributes": (f"{heads}.{flavour.attribute_scores}.weight", 0, 1),
+            "embedding": (f"{heads}.{flavour.embedding}.weight", 1, 0),
+            "attribute_hidden": (f"{heads}.{flavour.attribute_hidden}.weight", 0, 0),
+        }
+        found = dict[str, int]()
+        for name, (key, axis, more) in places.items():
+            shape = state[key].shape if key in state else ()
+            found[name] = shape[axis] - more if len(shape) > axis and shape[axis] > more else getattr(published, name)
+        return cls(**found)
 
 
 class Proposals(NamedTuple):

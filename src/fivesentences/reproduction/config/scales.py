@@ -261,7 +261,7 @@ class ReleasedSample(Strict):
     """A few photographs and the released features of their regions."""
 
     photographs: Path
-    """A folder or an archive."""
+    """A folder or an archive; a folder of downloads is fetched."""
     regions: Path
     """Features with boxes, as `fivesentences features compare` reads them."""
 
@@ -324,7 +324,7 @@ class Scale(Strict):
     own_grid_features: FeatureSpec | None = None
     """In place of released regions, made of the photographs of a dataset that has none."""
     released_sample: ReleasedSample | None = None
-    """Compared with regions of our own before the first of them are made; null: nothing is."""
+    """Compared with bottom-up regions of our own before the first of them are made; null: nothing is."""
     further_features: dict[Name, FeatureSpec] = Field(default={})
     """For rows that name features, such as resnet152; rows of missing ones are left out."""
     weights: dict[Name, Path] = Field(default={})
@@ -466,8 +466,6 @@ class Scale(Strict):
 
     def _own_regions_fit(self) -> None:
         own = self.own_grid_features
-        if self.released_sample is not None and (own is None or own.layout != "regions"):
-            raise ValueError("released_sample is given, but own_grid_features are no regions; remove one of them")
         if own is None:
             if self.released_regions != "fetch":
                 raise ValueError(

@@ -21,9 +21,11 @@ from fivesentences.documents import read_formatted, read_json
 from fivesentences.errors import InputError
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
+from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.evaluation.tidy import read_tidy
-from fivesentences.reproduction.paper.numbers.results import headline_of, kind_of
+from fivesentences.reproduction.paper.numbers.results import DIGITS, headline_of, kind_of
+from fivesentences.reproduction.paper.numbers.selected import interval_of
 from fivesentences.reproduction.paper.text.names import grouped
 from fivesentences.reproduction.plan.jobs import COMPLETE
 from fivesentences.reproduction.plan.plan import Plan
@@ -35,7 +37,7 @@ FORMAT, FORMAT_OF_CHECKSUMS = "fivesentences.manifest 1", "fivesentences.digests
 CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
 PARTS = ("numbers", "inputs", "made", "site")  # of a manifest, with the SHA-256 of files
 CURE = "make it with the workflow or, from a remote of whoever shares it, fetch it with dvc pull"
-BESIDE = ("headline", "settings")  # parts of a manifest that are files too
+BESIDE = ("headline", "settings", "metrics")  # files beside it; the first two are parts of it
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
@@ -43,7 +45,7 @@ Left = Mapping[str, Mapping[str, Path]]  # benchmark file of each job that left 
 
 
 def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
-    """Write ``manifest.json`` and beside it ``headline.json`` and ``settings.json``.
+    """Write ``manifest.json`` and beside it ``headline.json``, ``settings.json`` and ``metrics.json``.
 
     Args:
         plan: Plan of the scale.
@@ -87,9 +89,42 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
         "seconds": seconds or earlier.get("seconds", {}),
         "trained": trained or earlier.get("trained", {}),
     }
-    for file in BESIDE:
-        write_json(out.with_name(f"{file}.json"), content[file], sealed=False)
+    metrics = metrics_of(content["headline"], plan.scales[scale].finding, out.parent)
+    for file, held in zip(BESIDE, (content["headline"], content["settings"], metrics), strict=True):
+        write_json(out.with_name(f"{file}.json"), held, sealed=False)
     write_json(out, content | {"site": _digests_of_site(plan, scale, out, earlier)})
+
+
+def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Path) -> dict[str, float]:
+    """Return a few numbers that every scale has, so that ``dvc metrics show`` fits a screen.
+
+    Args:
+        headline: See ``headline_of``.
+        finding: The finding of the scale, or None.
+        folder: Folder of the scale's tables.
+
+    Returns:
+        Runs, the lowest and the highest mean Rsum and Nsum of a kind of run, and the first difference that the
+        finding's headline rests on, with its interval.
+    """
+    kinds = list[Mapping[str, Any]]()
+
+    def gather(place: Mapping[str, Any]) -> None:
+        if "seeds" in place:
+            kinds.append(place)
+        else:
+            for inner in place.values():
+                gather(inner)
+
+    gather(headline)
+    found: dict[str, float] = {"runs": sum(kind["seeds"] for kind in kinds)} if kinds else {}
+    for name in ("Rsum", "Nsum"):
+        if values := [kind[name] for kind in kinds if name in kind]:
+            found |= {f"{name} from": min(values), f"{name} to": max(values)}
+    if finding is not None and finding.rests_on:
+        value, low, high = interval_of(finding, next(iter(finding.rests_on.values()))[0], folder)
+        found |= {"finding": value, "low": low, "high": high}
+    return {name: round(number, DIGITS) for name, number in found.items()}
 
 
 def _digests_of_site(plan: Plan, scale: str, manifest: Path, earlier: Mapping[str, Any]) -> dict[str, str]:

@@ -83,9 +83,21 @@ class Features:
 
     @property
     def checked(self) -> list[str]:
-        """Regions of our own that are compared with released ones before they are made."""
+        """Regions of our own that are compared with released ones before they are made: those of the same network."""
         own = self.scale.own_grid_features
-        return [] if own is None or self.scale.released_sample is None else [own.source]
+        same = own is not None and (own.extractor, own.layout) == ("bottom_up", "regions")
+        return [own.source] if own is not None and same and self.scale.released_sample is not None else []
+
+    @property
+    def sample_files(self) -> dict[str, list[Path]]:
+        """The photographs and the released regions of the sample; of a folder of downloads they are its files."""
+        sample = self.scale.released_sample
+        assert sample is not None  # asked for by the rule of what is checked
+        below = {
+            folder: [path for file in self.datasets.downloads if (path := self.places.data / file).is_relative_to(folder)]
+            for folder in (sample.photographs, sample.regions)
+        }
+        return {"photographs": below[sample.photographs] or [sample.photographs], "regions": [sample.regions]}
 
     def checks_of(self, extracted: str) -> list[Path]:
         """Return what says that features are as released, where that is checked."""

@@ -128,8 +128,8 @@ class Plan(Runs):
         found = [path for name in {*datasets.with_parts, *corpora} for path in datasets.captions_of(name)]
         found += [path for dataset in shown.difference(datasets.precomp) for path in datasets.photographs_of(dataset)]
         found += [path for _, source in extracted for path in features.weights_of(source)]
-        if (sample := self.scale.released_sample) and any(source in features.checked for _, source in extracted):
-            found += [sample.photographs, sample.regions]
+        if any(source in features.checked for _, source in extracted):
+            found += [path for paths in features.sample_files.values() for path in paths]
         found += [features.folder_of_features(dataset).folder for dataset in in_folders]
         found += [spec.folder for spec in asked if spec.loader == "nus_wide"]
         for dataset in datasets.except_for(datasets.scenes):

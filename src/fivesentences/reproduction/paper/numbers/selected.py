@@ -75,18 +75,10 @@ def check_headline(finding: Finding, folder: Path) -> None:
     Raises:
         InputError: If an interval does not carry what the headline says of it, or a value has none.
     """
-    table_of = {name: table for table, values in finding.values.items() for name in values}
     for verb, names in finding.rests_on.items():
         ends: list[tuple[float, float]] = []
         for name in names:
-            path = folder / f"{table_of[name]}.csv"
-            check_file(path, "make it with the workflow")
-            asked = {**finding.values[table_of[name]][name], "show": "{low} {high}"}
-            shown = select(path.read_text(encoding="utf-8"), asked, f"{name} of {path}, on which the headline rests")
-            try:
-                low, high = (float(end.replace(MINUS, "-")) for end in shown.split(" "))
-            except ValueError:
-                raise InputError(f"finding.rests_on.{verb}: '{name}' has no interval; name a difference.") from None
+            _, low, high = interval_of(finding, name, folder)
             carried = {
                 "raises": low > 0,
                 "lowers": high < 0,
@@ -100,6 +92,29 @@ def check_headline(finding: Finding, folder: Path) -> None:
                 )
                 raise InputError(what, where="finding.headline", cure="reword it, or what rests_on says of it")
             ends.append((low, high))
+
+
+def interval_of(finding: Finding, name: str, folder: Path) -> tuple[float, float, float]:
+    """Return a difference that the headline of a finding rests on, and the ends of its interval.
+
+    Args:
+        finding: The finding.
+        name: One of its values.
+        folder: Folder of the scale's tables.
+
+    Raises:
+        InputError: If the table is missing, or the value is not in it or has no interval.
+    """
+    table = next(table for table, values in finding.values.items() if name in values)
+    path = folder / f"{table}.csv"
+    check_file(path, "make it with the workflow")
+    asked = {**finding.values[table][name], "show": "{value} {low} {high}"}
+    shown = select(path.read_text(encoding="utf-8"), asked, f"{name} of {path}, on which the headline rests")
+    try:
+        value, low, high = (float(end.replace(MINUS, "-")) for end in shown.split(" "))
+    except ValueError:
+        raise InputError(f"finding.rests_on: '{name}' has no interval; name a difference.") from None
+    return value, low, high
 
 
 def _number(value: str) -> float | str:
