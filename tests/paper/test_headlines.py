@@ -39,8 +39,8 @@ def test_every_kept_headline_is_carried_by_its_table(name):
 )  # fmt: skip
 def test_a_verb_is_refused_where_an_interval_does_not_carry_it(tmp_path, verb, intervals, carried):
     (tmp_path / "study").mkdir()
-    lines = [f"{name},{low},{high}\n" for name, (low, high) in zip("xy", intervals, strict=False)]
-    (tmp_path / "study" / "table.csv").write_text("a,low,high\n" + "".join(lines))
+    lines = [f"{name},{(low + high) / 2},{low},{high}\n" for name, (low, high) in zip("xy", intervals, strict=False)]
+    (tmp_path / "study" / "table.csv").write_text("a,value,low,high\n" + "".join(lines))
     names = [f"one_{name}" for name, _ in zip("xy", intervals, strict=False)]
     found = Finding(
         kicker="k", headline="SAM helps.", lead="l", not_shown=["n"], rests_on={verb: names},
@@ -56,7 +56,7 @@ def test_a_verb_is_refused_where_an_interval_does_not_carry_it(tmp_path, verb, i
 
 def test_a_value_without_an_interval_carries_nothing(tmp_path):
     (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "table.csv").write_text("a,low,high\nx,,\n")
+    (tmp_path / "study" / "table.csv").write_text("a,value,low,high\nx,1,,\n")
     found = Finding(
         kicker="k", headline="SAM helps.", lead="l", not_shown=["n"], rests_on={"raises": ["one"]},
         tiles=[{"value": "one", "text": "t", "bad": True}], values={"study/table": {"one": {"a": "x", "show": "{a}"}}},

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from fivesentences.documents import read_yaml
-from fivesentences.reproduction.paper.manifest import differences_from, read_manifest, write_manifest
+from fivesentences.reproduction.paper.manifest import (
+    differences_from,
+    metrics_of,
+    read_manifest,
+    reasons_of,
+    write_manifest,
+)
 from fivesentences.reproduction.plan.plan import plan_of, scale_of
 
 
@@ -57,3 +64,36 @@ def test_results_that_the_repository_keeps_are_those_of_their_manifest(scale: st
     manifest = read_manifest(plan.places.manifest(scale))
     assert differences_from(manifest, plan) == []
     assert differences_from(manifest | {"numbers": {str(plan.places.manifest(scale)): "0" * 64}}, plan)
+
+
+@pytest.mark.parametrize("scale", KEPT)
+def test_a_kept_manifest_has_the_digest_of_what_its_numbers_came_from_or_says_why_not(scale: str, root) -> None:
+    file = root / "config" / f"{scale}.yaml"
+    plan = plan_of(scale_of(read_yaml(file), file), file.parent)
+    manifest = read_manifest(root / plan.places.manifest(scale))
+    runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
+    datasets = {run.dataset for run in runs}
+    came_from = {plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.phi.single_phis}
+    came_from |= {plan.features.of_run(run) for run in runs} | set(map(plan.places.corpus, datasets))
+    digests = manifest["inputs"] | manifest["made"] | manifest["numbers"]
+    unexplained = {name for name in {*digests, *map(str, came_from)} if not digests.get(name)}
+    sources = {str(plan.places.source_of_features(run.dataset, run.features)) for run in runs}
+    unexplained |= {*sources.difference(manifest["weights"]), *manifest["git"]["changed"]}
+    assert unexplained <= set(manifest["reasons"])
+    held = json.loads((root / plan.places.manifest(scale)).with_name("metrics.json").read_text())
+    assert held == metrics_of(manifest["headline"], plan.scale.finding, root / "results" / "paper" / scale)
+
+
+def test_files_that_are_not_here_and_those_that_were_not_committed_have_a_reason() -> None:
+    made = {"results/corpus/a.parquet": None, "results/semantics/a/test/cider.npy": "0" * 64}
+    changed = ["config/a.yaml", "results/paper/a/table.csv"]
+    content = {"inputs": {"data/a.zip": None}, "made": made, "numbers": {}, "git": {"changed": changed}}
+    assert list(reasons_of(content)) == ["config/a.yaml", "data/a.zip", "results/corpus/a.parquet", changed[1]]
+    assert reasons_of(content | {"git": {"changed": None}}).keys() == {"data/a.zip", "results/corpus/a.parquet"}
+
+
+def test_a_few_numbers_of_every_scale_are_those_of_its_kinds_of_run() -> None:
+    kinds = {"a": {"Rsum": 70.0, "Nsum": 110.0, "seeds": 10}, "b": {"Rsum": 83.5, "seeds": 3}}
+    held = metrics_of({"flickr8k": {"vsepp": kinds}}, None, Path())
+    assert held == {"runs": 13, "Rsum from": 70.0, "Rsum to": 83.5, "Nsum from": 110.0, "Nsum to": 110.0}
+    assert metrics_of({}, None, Path()) == {}

@@ -92,7 +92,29 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     metrics = metrics_of(content["headline"], plan.scales[scale].finding, out.parent)
     for file, held in zip(BESIDE, (content["headline"], content["settings"], metrics), strict=True):
         write_json(out.with_name(f"{file}.json"), held, sealed=False)
+    content["reasons"] = reasons_of(content) | {
+        name: why for name, why in earlier.get("reasons", {}).items() if name in _unexplained(content)
+    }
     write_json(out, content | {"site": _digests_of_site(plan, scale, out, earlier)})
+
+
+def _unexplained(content: Mapping[str, Any]) -> list[str]:
+    """Return what a manifest cannot vouch for: files without SHA-256, and those that were changed and not committed."""
+    unknown = (name for part in ("inputs", "made", "numbers") for name, digest in content[part].items() if not digest)
+    return sorted({*unknown, *(content["git"]["changed"] or ())})
+
+
+def reasons_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return a sentence for each file that a manifest cannot vouch for, by its path."""
+    changed = set(content["git"]["changed"] or ())
+
+    def reason(name: str) -> str:
+        if name not in changed:
+            return "Not here when the manifest was written, so that its SHA-256 is unknown."
+        made = name.startswith("results/")
+        return f"{'Made again' if made else 'Edited'}, and not committed before the manifest was written."
+
+    return {name: reason(name) for name in _unexplained(content)}
 
 
 def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Path) -> dict[str, float]:
