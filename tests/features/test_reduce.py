@@ -81,3 +81,12 @@ def test_other_images_have_no_part_in_the_components(corpus, grid, tmp_path):
 def test_what_cannot_be_had_ends_in_one_sentence(corpus, grid, tmp_path, asked, said):
     with pytest.raises(InputError, match=said):
         reduce_features(grid, corpus, tmp_path / "out.npy", **asked)
+
+
+def test_halves_are_the_nearest_float16_and_too_large_numbers_are_refused(corpus, grid, tmp_path):
+    reduce_features(grid, corpus, tmp_path / "half.npy")
+    half, whole = np.load(tmp_path / "half.npy"), np.load(grid)
+    assert half.dtype == np.float16 and np.array_equal(half, whole.astype(np.float16))
+    np.save(grid, np.where(whole == whole.max(), np.float32(7e4), whole.astype(np.float32)))
+    with pytest.raises(InputError, match="70000"):
+        reduce_features(grid, corpus, tmp_path / "large.npy")

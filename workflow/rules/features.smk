@@ -174,9 +174,7 @@ rule reduce_features:
         runtime="1h",
     params:
         version=VERSIONS["features"],
-        sizes=lambda wildcards: PLAN.features.reduced_features[wildcards.reduced].model_dump(
-            include={"regions", "dimensions"}
-        ),
+        sizes=lambda wildcards: PLAN.features.sizes_of(wildcards.reduced),
     message:
         "Reduce features of {wildcards.dataset} to {wildcards.reduced}"
     script:

@@ -33,6 +33,7 @@ rule train:
         # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
         runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,
         gpu=lambda wildcards, threads: SCALE.training.gpu,
+        scratch=lambda wildcards, threads: SCALE.training.scratch,
     message:
         "Train {wildcards.job} on {wildcards.dataset}"
     script:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -45,6 +45,8 @@ class FeatureSpec(Strict):
     regions, how many per image; null: 36."""
     dimensions: Count | None = None
     """Principal components of the training images' features; null: all dimensions."""
+    half: bool = False
+    """Stored as float16, half of the disk and of what training reads; reduced dimensions always are."""
     weights: Path | None = None
     """A name under weights in config/datasets.yaml, such as mobilenetv2_100.ra_in1k-55ea4fb3, or a file of your own;
     null: what timm or torchvision downloads."""
@@ -103,7 +105,8 @@ class FeatureSpec(Strict):
     @property
     def extraction(self) -> FeatureSpec:
         """Settings on which the features before reduction and preparation depend, and no others."""
-        whole: dict[str, None] = {"dimensions": None} | ({} if self.layout == "regions" else {"regions": None})
+        whole: dict[str, Any] = {"dimensions": None, "half": False}
+        whole |= {} if self.layout == "regions" else {"regions": None}
         return self.model_copy(update={"prepare": "standardise", **whole})
 
     @property
@@ -117,7 +120,8 @@ class FeatureSpec(Strict):
         """File name of the features without its suffix, such as ``vgg19.tv_in1k-grid-36regions-110d``."""
         pooled = self.regions is not None and self.layout == "grid"
         regions = f"-{self.regions}regions" if pooled else ""
-        return self.source + regions + ("" if self.dimensions is None else f"-{self.dimensions}d")
+        half = "-half" if self.half and self.dimensions is None and not regions else ""
+        return self.source + regions + ("" if self.dimensions is None else f"-{self.dimensions}d") + half
 
     @model_validator(mode="after")
     def _regions_of_a_grid(self) -> FeatureSpec:

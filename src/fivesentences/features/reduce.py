@@ -20,6 +20,7 @@ from fivesentences.storage import replacing, together
 
 Floats = npt.NDArray[np.float64]
 IMAGES_AT_ONCE = 64
+LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def reduce_features(
         dimensions: Dimensions per region; None keeps them all.
 
     Raises:
-        InputError: If the features are not a square grid, or have too few cells or dimensions.
+        InputError: If the features are not a square grid, have too few cells or dimensions, or numbers that float16
+            cannot hold.
     """
     table, images = FeatureTable.open(source), read_images(source)
     _, *cells, dim = table.array.shape
@@ -81,7 +83,11 @@ def reduce_features(
     with together(), replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
         whole = new_npy(temporary, np.float16, tuple(shape))
         for where, rows in _blocks(table, everything):
-            whole[where] = reduction.apply(rows)
+            reduced = reduction.apply(rows)
+            if (most := np.abs(reduced).max(initial=0)) > LARGEST:
+                what = f"it has a number of size {most:g}; float16 holds up to {LARGEST:,.0f}"
+                raise InputError(what, where=source, cure="leave out half, regions and dimensions")
+            whole[where] = reduced
             bar.advance(len(where))
         whole.flush()
         del whole

@@ -37,13 +37,17 @@ SECONDS_BETWEEN_SAVES = 30.0
 
 @dataclass(frozen=True)
 class Run:
-    """A run to train: its settings, the folder of its outputs, and files as ``train_run`` reads them."""
+    """A run to train: its settings, the folder of its outputs, and files as ``train_run`` reads them.
+
+    ``read_from`` is a copy of the features, on a faster disk, from which they are read.
+    """
 
     spec: RunSpec
     folder: Path
     corpus: Path
     features: Path
     phi_files: Mapping[str, Path] = field(default_factory=dict)
+    read_from: Path | None = None
 
 
 def train_runs(
@@ -162,7 +166,7 @@ def _task(run: Run, place: torch.device, tensorboard: bool, seconds_between_save
 
     def fit(label: str, stop: Stop, made_from: dict[str, str]) -> Callable[[], None]:
         with reproducible(spec.training.threads, place, spec.training.arithmetic, spec.training.precision):
-            data = RunData.read(spec, run.corpus, run.features)
+            data = RunData.read(spec, run.corpus, run.read_from or run.features)
             print(data.words(), file=sys.stderr, flush=True)
             training = Training(spec, data, place, run.phi_files)
             resume = ResumeFolder(folder / RESUME, made_from)

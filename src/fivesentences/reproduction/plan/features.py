@@ -144,6 +144,11 @@ class Features:
         spec = self.reduced_features[reduced]
         return self.places.source_of_features(dataset, spec, self.is_described(dataset, spec))
 
+    def sizes_of(self, reduced: str) -> dict[str, int | None]:
+        """Return to how many regions and dimensions features are reduced; None keeps them, and only halves numbers."""
+        spec = self.reduced_features[reduced]
+        return {"regions": spec.regions if spec.layout == "grid" else None, "dimensions": spec.dimensions}
+
     def settings_of(self, extracted: str) -> dict[str, Any]:
         """Return the settings of an extraction as plain data."""
         return self.extracted_features[extracted].model_dump(mode="json", exclude_defaults=True)
