@@ -193,7 +193,10 @@ def block_size(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def built_locales(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """Environments of programs in Turkish and in German, by locale; tests are skipped where none can be built."""
+    """Environments of programs, by locale; tests are skipped where none can be built.
+
+    Besides Turkish and German there is ``both``: Turkish letters, and numbers as in German.
+    """
     folder = tmp_path_factory.mktemp("locales")
     for name in LOCALES:
         command = ["localedef", "-i", name, "-f", "UTF-8", str(folder / f"{name}.UTF-8")]
@@ -201,7 +204,9 @@ def built_locales(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[st
             pytest.skip(
                 f"the locale {name} cannot be built: glibc's localedef and the definitions of locales are needed"
             )
-    return {name: {"LOCPATH": str(folder), "LC_ALL": f"{name}.UTF-8"} for name in LOCALES}
+    found = {name: {"LOCPATH": str(folder), "LC_ALL": f"{name}.UTF-8"} for name in LOCALES}
+    both = {"LC_ALL": "", "LANG": "tr_TR.UTF-8", "LC_NUMERIC": "de_DE.UTF-8"}
+    return found | {"both": {"LOCPATH": str(folder), **both}}
 
 
 @pytest.fixture(scope="session")

@@ -51,5 +51,5 @@ def test_a_variable_that_names_no_folder_and_a_full_disk_are_said_before_anythin
     monkeypatch.setenv("MY_DISK", str(tmp_path))
     usage = namedtuple("usage", ("total", "used", "free"))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10, 10, 0))
-    with pytest.raises(InputError, match="0.0 GB are free"), staged(features, "MY_DISK"):
+    with pytest.raises(InputError, match="are free"), staged(features, "MY_DISK"):
         pass

@@ -74,7 +74,6 @@ def every_order(evaluator, n_images, n_captions, side):
         ([2, 0, 1, 0, 0], 3, "i2t", {"empty": "skip", "seed": 6}),
         ([0, 1, 2, 3, 4], 5, "t2i", {"seed": 2}),
         ([3, 0, 1, 2, 0, 0, 1], 4, "t2i", {"more_rows": 2, "empty": "skip", "seed": 4}),
-        pytest.param([0, 0, 0, 1, 2, 3], 4, "i2t", {"seed": 5}, marks=pytest.mark.slow),
     ],
 )
 def test_chance_is_the_mean_over_every_order(pairing, n_images, side, more):

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from scipy.io import savemat
 
+from fivesentences.features.detectors.network import BottomUpNetwork, Widths, flavour_named
 from fivesentences.reproduction.scenes import DescribedScene, compose, truth_of
 from fivesentences.reproduction.scenes.drawing import draw_scene
 from fivesentences.reproduction.scenes.world import KINDS
-from fivesentences.features.detectors.network import BottomUpNetwork, Widths, flavour_named
 from fivesentences.storage import sha256_of, write_lines
 
 # --- images -----------------------------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def drawn_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str,
     return tensors
 
 
-# A detector of every layer of the published one, whose 250 MB would be too much here: its tensors are as many, and narrow.
+# A detector of every layer of the published one, narrow: 250 MB would be too much here.
 NARROW = Widths(stem=8, bottleneck=4, out=16, proposals=16, classes=20, attributes=8, embedding=8, attribute_hidden=16)
 
 

@@ -168,10 +168,10 @@ def real_captions(mirror) -> dict[str, list[list[str]]]:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_real_captions_and_thousands_of_their_subsets_get_no_note_and_a_lost_line_gets_one(mirror):
+def test_real_captions_and_hundreds_of_their_subsets_get_no_note_and_a_lost_line_gets_one(mirror):
     rng = np.random.default_rng(0)
     for name, groups in real_captions(mirror).items():
-        for trial in range(1501):
+        for trial in range(301):
             size = len(groups) if trial == 0 else int(rng.integers(2, 300))
             images = np.arange(size) if trial == 0 else np.sort(rng.permutation(len(groups))[:size])
             per_image = None if trial % 3 else 1 if trial % 2 else 3
@@ -179,7 +179,7 @@ def test_real_captions_and_thousands_of_their_subsets_get_no_note_and_a_lost_lin
             owner = np.repeat(np.arange(size), [len(group) for group in some])
             texts = [text for group in some for text in group]
             assert note_on_order(texts, owner, name) == [], trial
-            if len(some[0]) > 2 and trial < 500:
+            if len(some[0]) > 2 and trial < 100:
                 candidates, references = [group[0] for group in some], [group[1:] or group for group in some]
                 assert note_on_candidates(candidates, references) == [], trial
         lost = note_on_order([*texts_of(groups)[1:], texts_of(groups)[0]], owner_of(groups), name)

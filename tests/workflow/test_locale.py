@@ -1,4 +1,4 @@
-"""Programs in a Turkish and in a German environment: what they make and say is what they make and say in English."""
+"""Programs among Turkish letters and German numbers: what they make and say is what they make and say in English."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from workflow.conftest import MICRO, said, snakemake
 
-TURKISH, GERMAN = "tr_TR", "de_DE"
 IN_ENGLISH = {"LC_ALL": "C.UTF-8"}
 COMMANDS = (
     "evaluate similarity.npy --csv -",
@@ -24,11 +23,8 @@ COMMANDS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("locale", [TURKISH, GERMAN])
-def test_a_scale_is_made_alike_in_every_locale(
-    micro: Path, built_locales: dict[str, dict[str, str]], tmp_path: Path, locale: str
-) -> None:
-    snakemake(tmp_path, micro / MICRO, "--cores", 2, **built_locales[locale])
+def test_a_scale_is_made_alike_abroad(micro: Path, built_locales: dict[str, dict[str, str]], tmp_path: Path) -> None:
+    snakemake(tmp_path, micro / MICRO, "--cores", 2, **built_locales["both"])
     compared = 0
     for path in sorted((tmp_path / "results/paper/micro").rglob("*")):
         if path.suffix in (".csv", ".md", ".tex"):
@@ -40,10 +36,7 @@ def test_a_scale_is_made_alike_in_every_locale(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("locale", [TURKISH, GERMAN])
-def test_commands_say_the_same_in_every_locale(
-    built_locales: dict[str, dict[str, str]], tmp_path: Path, locale: str
-) -> None:
+def test_commands_say_the_same_abroad(built_locales: dict[str, dict[str, str]], tmp_path: Path) -> None:
     np.save(tmp_path / "similarity.npy", np.random.default_rng(0).normal(size=(6, 12)).astype(np.float32))
     texts = ["A GIRL IN İZMIR", "ein Mädchen, 1,5 m groß", "a dog", "one dog .", "İI ıi", "a cat"] * 2
     (tmp_path / "captions.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
@@ -52,6 +45,6 @@ def test_commands_say_the_same_in_every_locale(
         words, code = command.format("same").split(), int("İI" in command)
         there, here = (
             said(tmp_path, "fivesentences", *words, code=code, **environment)
-            for environment in (built_locales[locale], IN_ENGLISH)
+            for environment in (built_locales["both"], IN_ENGLISH)
         )
         assert there == here, command

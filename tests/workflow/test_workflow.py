@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
@@ -209,25 +208,6 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     make(tmp_path, scale, rows, "runs")
     assert (tmp_path / "results/training/f30k/scan,direction=i2t+sam").is_dir()
     assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
-
-
-@pytest.mark.slow
-def test_regions_of_a_detector_are_made_in_parts(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)
-    torch.save(module.state_dict(), tmp_path / "detector.pth")
-    detector = {"extractor": "faster_rcnn", "weights": str(tmp_path / "detector.pth"), "layout": "regions"}
-    scale = {
-        "roles": {"r": "scenes"},
-        "datasets": {"scenes": {"loader": "scenes", "seed": 7, "train": 8, "dev": 3, "test": 4}},
-        "features": {"extractor": "grid_descriptors"},
-        "grid_features": detector | {"regions": 4, "short": 48, "long": 64, "prepare": "as_stored", "parts": 2},
-    }
-    make(tmp_path, scale, [{"role": "r", "model": "scan_i2t", "loss": "sam"}], "features")
-    stem = tmp_path / "results" / "features" / "scenes" / "faster_rcnn@detector-regions4-48x64"
-    assert np.load(f"{stem}.npy").shape == (15, 4, 1024)
-    boxes = pd.read_parquet(f"{stem}.regions.parquet")
-    assert boxes.image_id.nunique() == 15 and (boxes.x1 < boxes.x2).all()
 
 
 def make(folder: Path, scale: dict[str, Any], rows: list[dict[str, Any]], target: str) -> None:

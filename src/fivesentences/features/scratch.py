@@ -37,10 +37,12 @@ def staged(features: Path, variable: str | None) -> Iterator[Path]:
     if variable is None:
         yield features
         return
-    folder = Path(os.environ.get(variable) or "")
-    if not os.environ.get(variable) or not folder.is_dir():
-        held = f"names '{folder}', which is no folder" if os.environ.get(variable) else "is not set"
-        raise InputError(f"training.scratch is {variable}, which {held}", cure="name another, or leave training.scratch out")
+    named = os.environ.get(variable)
+    if not named or not Path(named).is_dir():
+        held = f"names '{named}', which is no folder" if named else "is not set"
+        cure = "name another, or leave training.scratch out"
+        raise InputError(f"training.scratch is {variable}, which {held}", cure=cure)
+    folder = Path(named)
     table = FeatureTable.open(features)
     shape, dtype = table.array.shape, table.array.dtype
     needed, free = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, shutil.disk_usage(folder).free

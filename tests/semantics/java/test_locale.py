@@ -20,7 +20,7 @@ from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 
 # Of an environment: a locale, or what a user tells every Java, before and behind a program's own options.
 TURKISH = "-Duser.language=tr -Duser.country=TR -Duser.language.format=tr"
-ENVIRONMENTS = ["tr_TR", "de_DE", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"]
+ENVIRONMENTS = ["both", "_JAVA_OPTIONS"]
 IN_CAPITALS = {
     "A GIRL IN A KITCHEN": {("girl", "kitchen", "in"), ("kitchen",), ("girl",)},
     "A GIRL IS SITTING": {("girl", "sit"), ("girl",)},
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.java, pytest.mark.parity]
 def english():
     """An environment in which the authors' code is right, with the ``java`` on its path."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("LANG", "LC_MESSAGES", *(name for name in ENVIRONMENTS if name.isupper())):
+        for name in ("LANG", "LC_MESSAGES", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
             patch.delenv(name, raising=False)
         patch.setenv("LC_ALL", "C")
         patch.setenv("PATH", f"{java_binary().parent}{os.pathsep}{os.environ['PATH']}")

@@ -158,8 +158,8 @@ class TrainingScale(HyperparametersOfScale):
     gpu: bool = False
     """Runs are trained on a GPU."""
     scratch: EnvironmentName | None = None
-    """The variable of the environment, such as TMPDIR, that names a folder on the node's own disk, to which a job copies
-    the features before it trains; null: they are read where they are."""
+    """A variable of the environment, such as TMPDIR, that names a folder on the node's own disk: a job copies features
+    there before it trains; null: they are read where they are."""
     runs_per_job: Count = 1
     """The most runs that one process trains one after the other."""
     runs_at_once: Count = 1

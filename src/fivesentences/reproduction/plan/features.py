@@ -93,11 +93,9 @@ class Features:
         """The photographs and the released regions of the sample; of a folder of downloads they are its files."""
         sample = self.scale.released_sample
         assert sample is not None  # asked for by the rule of what is checked
-        below = {
-            folder: [path for file in self.datasets.downloads if (path := self.places.data / file).is_relative_to(folder)]
-            for folder in (sample.photographs, sample.regions)
-        }
-        return {"photographs": below[sample.photographs] or [sample.photographs], "regions": [sample.regions]}
+        downloads = [self.places.data / file for file in self.datasets.downloads]
+        below = [path for path in downloads if path.is_relative_to(sample.photographs)]
+        return {"photographs": below or [sample.photographs], "regions": [sample.regions]}
 
     def checks_of(self, extracted: str) -> list[Path]:
         """Return what says that features are as released, where that is checked."""
