@@ -72,7 +72,7 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     tidy = plan.places.tidy(scale)
     # Other jobs may have been made for the target `complete`.
     seconds, trained = _taken(left, without="" if scale != plan.scale.scale else COMPLETE)
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "scale": scale,
         "git": revision(plan.config),
