@@ -42,6 +42,7 @@ IDLE: dict[str, tuple[str, set[str]]] = {
         MODEL,
         {"absent", "absent_data", "judged_phis", "matrices_of_others", "sentence_encoders"},
     ),
+    "TrainingScale": ("a cluster whose nodes have disks of their own", {"scratch"}),
     "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
     "LengthsTable": (QUESTION, {"split"}),
     "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,6 +51,7 @@ class Snakemake:
         self.folder, self._printed = folder, folder / "printed.log"
         environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
         where = ["--cores", "1"] if cluster is None else ["--profile", str(PROJECT / "profiles" / "slurm")]
+        environment["NODE_DISK"] = tempfile.gettempdir()  # to which small.yaml has features copied
         if cluster is not None:
             environment["FIVESENTENCES_CLUSTER"] = str(cluster)
         command = [sys.executable, "-m", "snakemake", *arguments, "--directory", str(folder), *where]
