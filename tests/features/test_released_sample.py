@@ -53,6 +53,12 @@ def test_regions_as_released_pass_and_photographs_without_any_are_left_out(sampl
     assert found["images"] == 3 and found["same_regions"] == found["same_classes"] == 1
 
 
+def test_of_released_regions_without_classes_the_rest_is_compared(sample):
+    check, theirs = sample
+    found = read_json(check(theirs, [one.without(["classes"]) for one in theirs]))
+    assert found["same_regions"] == 1 and found["same_classes"] is None
+
+
 def test_other_weights_end_it_with_what_falls_short_and_leave_ours_for_a_picture(sample, tmp_path):
     check, theirs = sample
     with pytest.raises(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
@@ -46,7 +47,9 @@ def check_sample(
             where=weights,
             cure="check weights, flavour, selection and resizing (docs/detectors.md), or remove released_sample",
         )
-    write_json(out, {"released": released.name, **found.overall})
+    # Of what one of the two does not hold, such as classes, nothing is known.
+    known = {key: None if math.isnan(value) else value for key, value in found.overall.items()}
+    write_json(out, {"released": released.name, **known})
 
 
 def _images(theirs: FeatureSource, photographs: Photographs) -> pd.DataFrame:

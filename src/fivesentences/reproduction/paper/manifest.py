@@ -264,7 +264,7 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     Downloads, captions, tables and figures, and values per image, query or pair, count only where they are. Claims do
     not: no number is made of them, and verdicts are kept with the claims that they are of.
     """
-    ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}))
+    ours, theirs = settings_of(plan.scale), _with_defaults(manifest.get("settings", {}), plan.scale)
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale, variants = plan.scale.scale, plan.datasets.variants()
     dispensable = set(plan.report.large_or_worded_values(scale))
@@ -287,13 +287,23 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     return differing
 
 
-def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the settings of a manifest: those that were added since then had their defaults there."""
-    found = {key: field.get_default(call_default_factory=True) for key, field in Scale.model_fields.items()}
-    for key, value in settings.items():
-        nested = found.get(key)
-        found[key] = nested.model_dump(mode="json") | value if isinstance(nested, BaseModel) and value else value
-    return found
+def _with_defaults(settings: Any, ours: Any) -> Any:
+    """Complete the settings of a manifest: keys that were added since then had their defaults there.
+
+    Args:
+        settings: Plain data.
+        ours: What it is compared with, which tells which keys there are now.
+    """
+    if isinstance(ours, BaseModel) and isinstance(settings, Mapping):
+        fields = type(ours).model_fields
+        added = {key: fields[key].get_default(call_default_factory=True) for key in fields if key not in settings}
+        plain = {key: one.model_dump(mode="json") if isinstance(one, BaseModel) else one for key, one in added.items()}
+        return plain | {key: _with_defaults(value, getattr(ours, key, None)) for key, value in settings.items()}
+    if isinstance(ours, Mapping) and isinstance(settings, Mapping):
+        return {key: _with_defaults(value, ours.get(key)) for key, value in settings.items()}
+    if isinstance(ours, list) and isinstance(settings, list) and len(ours) == len(settings):
+        return [_with_defaults(value, one) for value, one in zip(settings, ours, strict=True)]
+    return settings
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
