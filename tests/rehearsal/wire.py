@@ -182,7 +182,7 @@ def _sample(packed: Path, weights: Path, paths: list[str], seed: int) -> dict[st
     """Photographs with "released" regions: what the detector of these weights finds in them, as rehearsal.yaml asks."""
     own = read_yaml(project_folder() / "rehearsal.yaml")["own_grid_features"]
     folder, regions = packed / "butd_sample", packed / "butd_sample.npy"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     scenes = images_of("coco", seed + 9, {"train": len([path for path in paths if path.endswith(".jpg")])})
     names = [PurePosixPath(path).name for path in paths if path.endswith(".jpg")]
     for name, one in zip(names, scenes, strict=True):

@@ -295,8 +295,8 @@ def _with_defaults(settings: Any, ours: Any) -> Any:
         ours: What it is compared with, which tells which keys there are now.
     """
     if isinstance(ours, BaseModel) and isinstance(settings, Mapping):
-        fields = type(ours).model_fields
-        added = {key: fields[key].get_default(call_default_factory=True) for key in fields if key not in settings}
+        fields, shown = type(ours).model_fields, ours.model_dump(mode="json")  # some are left out at their defaults
+        added = {key: fields[key].get_default(call_default_factory=True) for key in shown if key not in settings}
         plain = {key: one.model_dump(mode="json") if isinstance(one, BaseModel) else one for key, one in added.items()}
         return plain | {key: _with_defaults(value, getattr(ours, key, None)) for key, value in settings.items()}
     if isinstance(ours, Mapping) and isinstance(settings, Mapping):
