@@ -435,8 +435,8 @@ class Sizes:
     """
 
     flickr30k: Mapping[str, int] = field(default_factory=lambda: {"train": 40, "val": 8, "test": 12})
-    coco: Mapping[str, int] = field(default_factory=lambda: {"train": 60, "restval": 20, "val": 10, "test": 20})
-    wikipedia: tuple[int, int] = (120, 60)
+    coco: Mapping[str, int] = field(default_factory=lambda: {"train": 45, "restval": 15, "val": 10, "test": 20})
+    wikipedia: tuple[int, int] = (60, 40)
     nus_wide: int = 40
     pascal: int = 3
 
