@@ -45,7 +45,7 @@ def check_sample(
         raise InputError(
             f"{spec.stem} of {len(found.images)} photographs are not as in {released}: {'; '.join(wrong)}",
             where=weights,
-            cure="check weights, flavour, selection and resizing (docs/detectors.md), or remove released_sample",
+            cure="check weights, flavour, selection and resizing (docs/detectors.md), or set released_sample: null",
         )
     # Of what one of the two does not hold, such as classes, nothing is known.
     known = {key: None if math.isnan(value) else value for key, value in found.overall.items()}
