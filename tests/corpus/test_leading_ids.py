@@ -120,5 +120,5 @@ def test_no_caption_of_the_datasets_begins_with_an_id(mirror):
         load_pascal_sentences(mirror / "pascal_sentences/pascal_sentences.json"),
     ):
         refuse_leading_ids(corpus.captions, corpus.name)
-        for start in range(0, 1000, 5):
+        for start in range(0, 1000, 25):
             refuse_leading_ids(corpus.captions[start : start + 5], corpus.name)
