@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.documents import read_yaml
+from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.paper.manifest import (
     differences_from,
     metrics_of,
@@ -97,3 +98,9 @@ def test_a_few_numbers_of_every_scale_are_those_of_its_kinds_of_run() -> None:
     held = metrics_of({"flickr8k": {"vsepp": kinds}}, None, Path())
     assert held == {"runs": 13, "Rsum from": 70.0, "Rsum to": 83.5, "Nsum from": 110.0, "Nsum to": 110.0}
     assert metrics_of({}, None, Path()) == {}
+
+
+def test_a_difference_whose_table_is_not_made_is_left_out(root, tmp_path) -> None:
+    finding = Finding(**read_yaml(root / "config" / "flickr8k_choice.yaml")["finding"])
+    assert metrics_of({}, finding, tmp_path) == {}
+    assert metrics_of({}, finding, root / "results/paper/flickr8k_choice")["low"] > 0

@@ -127,7 +127,7 @@ def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Pat
 
     Returns:
         Runs, the lowest and the highest mean Rsum and Nsum of a kind of run, and the first difference that the
-        finding's headline rests on, with its interval.
+        finding's headline rests on, with its interval, if its table is there.
     """
     kinds = list[Mapping[str, Any]]()
 
@@ -144,8 +144,11 @@ def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Pat
         if values := [kind[name] for kind in kinds if name in kind]:
             found |= {f"{name} from": min(values), f"{name} to": max(values)}
     if finding is not None and finding.rests_on:
-        value, low, high = interval_of(finding, next(iter(finding.rests_on.values()))[0], folder)
-        found |= {"finding": value, "low": low, "high": high}
+        first = next(iter(finding.rests_on.values()))[0]
+        table = next(table for table, values in finding.values.items() if first in values)
+        if (folder / f"{table}.csv").is_file():  # who makes some tables only may not have it
+            value, low, high = interval_of(finding, first, folder)
+            found |= {"finding": value, "low": low, "high": high}
     return {name: round(number, DIGITS) for name, number in found.items()}
 
 
