@@ -109,16 +109,20 @@ def test_every_file_arrives_over_all_faults_and_every_folder_is_unpacked(wire: R
     assert all(name in Photographs(arrived["flickr8k/Flickr8k_Dataset.zip"]) for name in corpus.images["filename"])
 
 
-@pytest.mark.parametrize("name", ["caffe_attr", "frcnn_vg", "milvlg"])
+@pytest.mark.parametrize(
+    ("name", "flavour", "other"),
+    [("caffe_attr", "d2", "caffe"), ("frcnn_vg", "d2", "caffe"), ("milvlg", "caffe", "d2")],
+)
 def test_weights_in_each_packaging_are_read_and_those_of_another_network_refused(
-    wire: Rehearsed, tmp_path: Path, name: str
+    wire: Rehearsed, tmp_path: Path, name: str, flavour: str, other: str
 ) -> None:
     entry = wire.catalogue.datasets["weights"]
     path = fetch(entry, "weights", f"bottom_up.{name}", tmp_path, None)
     state = read_state(path)
     assert state["backbone.stem.conv1.weight"].shape == (8, 3, 7, 7) and all(map(torch.is_tensor, state.values()))
-    with pytest.raises(InputError, match="its 2 tensors are not the 536 of") as error:
-        BottomUpAttention(path, "d2")
+    assert len(state) == 536 and BottomUpAttention(path, flavour).network.widths == upstream.NARROW
+    with pytest.raises(InputError, match="its 536 tensors are not the 536 of") as error:
+        BottomUpAttention(path, other)
     assert error.value.where == path and "give the weights of this network" in error.value.cure
 
 
