@@ -73,6 +73,10 @@ class Finding(Strict):
         named = {name for text in texts for name in names_in(text)}
         return {table for table, values in self.values.items() if named & set(values)}
 
+    def table_of(self, name: str) -> str:
+        """Return the table that a value is read from."""
+        return next(table for table, values in self.values.items() if name in values)
+
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yield every text with its key."""
         yield from (("kicker", self.kicker), ("headline", self.headline), ("lead", self.lead))

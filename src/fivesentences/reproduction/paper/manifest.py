@@ -92,20 +92,14 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     metrics = metrics_of(content["headline"], plan.scales[scale].finding, out.parent)
     for file, held in zip(BESIDE, (content["headline"], content["settings"], metrics), strict=True):
         write_json(out.with_name(f"{file}.json"), held, sealed=False)
-    content["reasons"] = reasons_of(content) | {
-        name: why for name, why in earlier.get("reasons", {}).items() if name in _unexplained(content)
-    }
+    reasons = reasons_of(content)
+    content["reasons"] = reasons | {name: why for name, why in earlier.get("reasons", {}).items() if name in reasons}
     write_json(out, content | {"site": _digests_of_site(plan, scale, out, earlier)})
 
 
-def _unexplained(content: Mapping[str, Any]) -> list[str]:
-    """Return what a manifest cannot vouch for: files without SHA-256, and those that were changed and not committed."""
-    unknown = (name for part in ("inputs", "made", "numbers") for name, digest in content[part].items() if not digest)
-    return sorted({*unknown, *(content["git"]["changed"] or ())})
-
-
 def reasons_of(content: Mapping[str, Any]) -> dict[str, str]:
-    """Return a sentence for each file that a manifest cannot vouch for, by its path."""
+    """Return a sentence for each file that has no SHA-256, or was changed and not committed, by its path."""
+    unknown = (name for part in ("inputs", "made", "numbers") for name, digest in content[part].items() if not digest)
     changed = set(content["git"]["changed"] or ())
 
     def reason(name: str) -> str:
@@ -114,7 +108,7 @@ def reasons_of(content: Mapping[str, Any]) -> dict[str, str]:
         made = name.startswith("results/")
         return f"{'Made again' if made else 'Edited'}, and not committed before the manifest was written."
 
-    return {name: reason(name) for name in _unexplained(content)}
+    return {name: reason(name) for name in sorted({*unknown, *changed})}
 
 
 def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Path) -> dict[str, float]:
@@ -145,8 +139,7 @@ def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Pat
             found |= {f"{name} from": min(values), f"{name} to": max(values)}
     if finding is not None and finding.rests_on:
         first = next(iter(finding.rests_on.values()))[0]
-        table = next(table for table, values in finding.values.items() if first in values)
-        if (folder / f"{table}.csv").is_file():  # who makes some tables only may not have it
+        if (folder / f"{finding.table_of(first)}.csv").is_file():  # who makes some tables only may not have it
             value, low, high = interval_of(finding, first, folder)
             found |= {"finding": value, "low": low, "high": high}
     return {name: round(number, DIGITS) for name, number in found.items()}

@@ -105,7 +105,7 @@ def interval_of(finding: Finding, name: str, folder: Path) -> tuple[float, float
     Raises:
         InputError: If the table is missing, or the value is not in it or has no interval.
     """
-    table = next(table for table, values in finding.values.items() if name in values)
+    table = finding.table_of(name)
     path = folder / f"{table}.csv"
     check_file(path, "make it with the workflow")
     asked = {**finding.values[table][name], "show": "{value} {low} {high}"}
