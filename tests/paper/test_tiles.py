@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fivesentences.reproduction.paper.site.overview import kind_of
+from fivesentences.reproduction.paper.site.findings import kind_of
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ wildcard_constraints:
     dataset=one_of(SCALE.datasets),
     documents=one_of(PLAN.subspaces.document_specs),
     scale=one_of(PLAN.scales),
+    pool=one_of(PLAN.pools),
     split="train|dev|test",
     phi="[a-z0-9_]+(:[a-z0-9_]+)?(-[a-z]+)?",
     model="[a-z0-9_]+",
@@ -90,6 +91,20 @@ onsuccess:
 def job_of(wildcards):
     """The name of a job of training or evaluation, such as scenes/vsepp/1."""
     return f"{wildcards.dataset}/{wildcards.job}"
+
+
+def training_of(wildcards):
+    return PLAN.training_of(job_of(wildcards))
+
+
+# Beside a GPU, one for the model, and one for reading and phi, which take up to 9 ms of a step of 11 (docs/cluster.md).
+def threads_of(training):
+    return max(training.threads, 2 if training.gpu else 1) * training.runs_at_once
+
+
+# At MS-COCO's size VSRN needs 5.5 GB (docs/cluster.md); CUDA's context is in host memory too.
+def memory_of(training):
+    return (8000 if training.gpu else 6000) * training.runs_at_once
 
 
 def subspace_job_of(wildcards):
@@ -178,6 +193,12 @@ def part_of_training(wildcards):
 
 def settings_of_scale(wildcards):
     return PLAN.settings(wildcards.scale)
+
+
+def settings_of_study(wildcards):
+    """The scale as the study of a table, a figure or a page has it."""
+    names = (wildcards.get(kind) for kind in ("study", "table", "figure"))
+    return PLAN.settings(wildcards.scale, next(name for name in names if name))
 
 
 def site(wildcards):

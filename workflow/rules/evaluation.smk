@@ -14,7 +14,7 @@ rule score_banks:
         "logs/evaluation/banks/{dataset}/{job}.log",
     benchmark:
         "logs/benchmarks/evaluation/banks/{dataset}/{job}.tsv"
-    threads: SCALE.training.threads
+    threads: lambda wildcards: training_of(wildcards).threads
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
         runtime=lambda wildcards: 15 * len(PLAN.banked_runs(job_of(wildcards))),
@@ -33,7 +33,7 @@ rule evaluate:
         corpus="results/corpus/{dataset}.parquet",
         # Records of training, or similarities of ensembles, which have none.
         made=lambda wildcards: PLAN.records_or_similarities(PLAN.evaluations[job_of(wildcards)].runs),
-        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phi.single_phis),
+        phi=lambda wildcards: PLAN.phi.matrices_of(wildcards.dataset, PLAN.phis_of_job(job_of(wildcards))),
         labels=lambda wildcards: PLAN.datasets.labels_of(wildcards.dataset),
         banks=lambda wildcards: PLAN.banks_of(job_of(wildcards)),
     output:
@@ -49,8 +49,8 @@ rule evaluate:
     params:
         version=VERSIONS["evaluation"],
         runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
-        phis=SCALE.phis,
-        further_phis=PLAN.comparisons.further_phis,
+        phis=lambda wildcards: PLAN.phis_of_job(job_of(wildcards)),
+        further_phis=lambda wildcards: PLAN.comparisons.further_phis(job_of(wildcards)),
         # Not read by the script: runs are evaluated again when the metrics change.
         metrics=sorted(metric.name for metric in METRICS.values() if metric.of_runs),
     message:
@@ -61,13 +61,13 @@ rule evaluate:
 
 rule collect_metrics:
     input:
-        metrics=lambda wildcards: PLAN.metrics_of(PLAN.evaluated_at(wildcards.scale)),
+        metrics=lambda wildcards: PLAN.metrics_of(PLAN.evaluated_in(wildcards.pool)),
     output:
-        table="results/evaluation/{scale}.parquet",
+        table="results/evaluation/{pool}.parquet",
     log:
-        "logs/evaluation/{scale}.log",
+        "logs/evaluation/{pool}.log",
     benchmark:
-        "logs/benchmarks/evaluation/{scale}.tsv"
+        "logs/benchmarks/evaluation/{pool}.tsv"
     localrule: True
     resources:
         mem_mb=1000,
@@ -75,29 +75,29 @@ rule collect_metrics:
     params:
         version=VERSIONS["evaluation"],
     message:
-        "Collect the metrics of all runs of scale {wildcards.scale} in one tidy table"
+        "Collect the metrics of all runs of {wildcards.pool} in one tidy table"
     script:
         "../scripts/collect_metrics.py"
 
 
 rule collect_histories:
     input:
-        records=lambda wildcards: PLAN.records_of(PLAN.trained_at(wildcards.scale)),
+        records=lambda wildcards: PLAN.records_of(PLAN.trained_in(wildcards.pool)),
     output:
-        histories="results/evaluation/{scale}.histories.parquet",
+        histories="results/evaluation/{pool}.histories.parquet",
     log:
-        "logs/evaluation/{scale}.histories.log",
+        "logs/evaluation/{pool}.histories.log",
     benchmark:
-        "logs/benchmarks/evaluation/{scale}.histories.tsv"
+        "logs/benchmarks/evaluation/{pool}.histories.tsv"
     localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
         version=VERSIONS["evaluation"],
-        folders=lambda wildcards: {run: str(PLAN.places.run(run)) for run in PLAN.trained_at(wildcards.scale)},
+        folders=lambda wildcards: {run: str(PLAN.places.run(run)) for run in PLAN.trained_in(wildcards.pool)},
     message:
-        "Collect the epochs of all trainings of scale {wildcards.scale} in one table"
+        "Collect the epochs of all trainings of {wildcards.pool} in one table"
     script:
         "../scripts/collect_histories.py"
 

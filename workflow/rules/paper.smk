@@ -22,8 +22,9 @@ rule make_table:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        scale=settings_of_scale,
-        given=lambda wildcards: content_of(PLAN.study_file(wildcards.table), *PLAN.report.published_of(wildcards.table)),
+        scale=settings_of_study,
+        study=lambda wildcards: PLAN.digests(wildcards.table),
+        given=lambda wildcards: content_of(*PLAN.report.published_of(wildcards.table)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.table),
         texts=lambda wildcards: PLAN.report.texts_of(wildcards.table),
     message:
@@ -54,12 +55,11 @@ rule plot_figure:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        scale=settings_of_scale,
+        scale=settings_of_study,
         pictured=dataset_of_photographs,
         photographs=lambda wildcards: PLAN.datasets.content_of_photographs(dataset_of_photographs(wildcards)),
-        given=lambda wildcards: content_of(
-            PLAN.study_file(wildcards.figure), *PLAN.report.published_of(wildcards.figure)
-        ),
+        study=lambda wildcards: PLAN.digests(wildcards.figure),
+        given=lambda wildcards: content_of(*PLAN.report.published_of(wildcards.figure)),
         folder=lambda wildcards: PLAN.report.folder_of_published(wildcards.figure),
         texts=lambda wildcards: PLAN.report.texts_of(wildcards.figure),
     message:
@@ -85,7 +85,7 @@ rule gather_latex:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        given=lambda wildcards: content_of(*PLAN.study_files),
+        studies=PLAN.digests(*PLAN.studies),
         scale=settings_of_scale,
     message:
         "Gather in LaTeX the tables and figures of scale {wildcards.scale}"
@@ -118,7 +118,8 @@ rule judge_claims:
         runtime="30m",
     params:
         code=code_of_drawing(),
-        given=lambda wildcards: content_of(*PLAN.claims_files, *PLAN.study_files_of_claims),
+        studies=[*PLAN.digests(*PLAN.studies), *(paper.study.digest() for paper in PLAN.claims)],
+        given=lambda wildcards: content_of(*PLAN.claims_files),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),
         site=site,

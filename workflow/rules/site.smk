@@ -71,7 +71,7 @@ rule show_gallery:
     params:
         code=code_of_drawing(),
         photographs=lambda wildcards: PLAN.datasets.content_of_photographs(gallery(wildcards).dataset),
-        given=lambda wildcards: content_of(PLAN.study_file(gallery(wildcards).study)),
+        study=lambda wildcards: PLAN.digests(gallery(wildcards).study),
         scale=settings_of_scale,
         site=site,
     message:
@@ -88,7 +88,9 @@ rule make_study_page:
         figures=lambda wildcards: expand(
             "results/paper/{{scale}}/{figure}.svg", figure=PLAN.of_study(PLAN.figures, wildcards.study)
         ),
-        claims="results/paper/{scale}/claims/claims.json",
+        claims=lambda wildcards: (
+            [f"results/paper/{wildcards.scale}/claims/claims.json"] if PLAN.report.is_claimed(wildcards.study) else []
+        ),
         study=lambda wildcards: given(PLAN.study_file(wildcards.study)),
     output:
         page="results/paper/{scale}/{study}/index.html",
@@ -102,8 +104,8 @@ rule make_study_page:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        given=lambda wildcards: content_of(PLAN.study_file(wildcards.study)),
-        scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
+        study=lambda wildcards: PLAN.digests(wildcards.study, finding=True),
+        scale=lambda wildcards: PLAN.settings(wildcards.scale, wildcards.study, finding=True),
         site=site,
     message:
         "Make the page of {wildcards.study} at scale {wildcards.scale}"
@@ -127,7 +129,7 @@ rule make_page:
             if PLAN.comparisons.gallery(wildcards.scale)
             else []
         ),
-        tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
+        tidy=lambda wildcards: PLAN.report.tidy(wildcards.scale),
         studies=given(PLAN.study_files),
     output:
         page="results/paper/{scale}/index.html",
@@ -142,7 +144,7 @@ rule make_page:
         runtime="10m",
     params:
         code=code_of_drawing(),
-        given=lambda wildcards: content_of(*PLAN.study_files),
+        studies=PLAN.digests(*PLAN.studies, finding=True),
         scale=lambda wildcards: PLAN.settings(wildcards.scale, finding=True),
         site=site,
         trained=lambda wildcards: PLAN.report.trained(wildcards.scale),
@@ -171,7 +173,8 @@ rule write_manifest:
         runtime="1h",
     params:
         code=code_of_drawing(),
-        given=lambda wildcards: content_of(*PLAN.study_files, *PUBLISHED),
+        studies=PLAN.digests(*PLAN.studies),
+        given=lambda wildcards: content_of(*PUBLISHED),
         scale=PLAN.settings(SCALE.scale),
         config=lambda wildcards: str(PLAN.config),
         benchmarks=benchmarks(),

@@ -16,24 +16,22 @@ rule train:
         "logs/training/{dataset}/{job}.log",
     benchmark:
         "logs/benchmarks/training/{dataset}/{job}.tsv"
-    # Beside a GPU, one for the model, and one for reading and phi, which take up to 9 ms of a step of 11 (docs/cluster.md).
-    threads: max(SCALE.training.threads, 2 if SCALE.training.gpu else 1) * SCALE.training.runs_at_once
+    threads: lambda wildcards: threads_of(training_of(wildcards))
     resources:
-        # At MS-COCO's size VSRN needs 5.5 GB (docs/cluster.md); CUDA's context is in host memory too.
-        mem_mb=lambda wildcards, attempt: (8000 if SCALE.training.gpu else 6000) * SCALE.training.runs_at_once * attempt,
-        runtime=lambda wildcards: SCALE.training.minutes * len(PLAN.jobs[job_of(wildcards)].runs),
-        gpu=int(SCALE.training.gpu),
+        mem_mb=lambda wildcards, attempt: memory_of(training_of(wildcards)) * attempt,
+        runtime=lambda wildcards: training_of(wildcards).minutes * len(PLAN.jobs[job_of(wildcards)].runs),
+        gpu=lambda wildcards: int(training_of(wildcards).gpu),
     params:
         version=VERSIONS["training"],
         # As a run's folder records it: one more model, or an edited one, concerns no others.
         code=lambda wildcards: sorted({code_of_run(run) for run in PLAN.runs_of_job(job_of(wildcards))}),
         runs=lambda wildcards: PLAN.settings_to_train(job_of(wildcards)),
         vocabulary=lambda wildcards: content_of(*PLAN.vocabularies_of(job_of(wildcards))),
-        tensorboard=SCALE.training.tensorboard,
+        tensorboard=lambda wildcards: training_of(wildcards).tensorboard,
         # They change no result: as functions of the threads, as Snakemake sees it, they do not make it train again.
-        runs_at_once=lambda wildcards, threads: SCALE.training.runs_at_once,
-        gpu=lambda wildcards, threads: SCALE.training.gpu,
-        scratch=lambda wildcards, threads: SCALE.training.scratch,
+        runs_at_once=lambda wildcards, threads: training_of(wildcards).runs_at_once,
+        gpu=lambda wildcards, threads: training_of(wildcards).gpu,
+        scratch=lambda wildcards, threads: training_of(wildcards).scratch,
     message:
         "Train {wildcards.job} on {wildcards.dataset}"
     script:

@@ -4,4 +4,4 @@ from fivesentences.console import log_to
 from fivesentences.reproduction.evaluation.tidy import collect, write_tidy
 
 with log_to(snakemake.log[0]):
-    write_tidy(collect(snakemake.input.metrics, snakemake.wildcards.scale), snakemake.output.table)
+    write_tidy(collect(snakemake.input.metrics, snakemake.wildcards.pool.partition("/")[0]), snakemake.output.table)

@@ -13,5 +13,5 @@ from fivesentences.reproduction.study.study import read_study
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")
     study, page = read_study(Path(snakemake.input.study)), Path(snakemake.output.page)
-    claims = read_claims(Path(snakemake.input.claims))["claims"]
+    claims = [one for path in snakemake.input.claims for one in read_claims(Path(path))["claims"]]
     write_study_page(Site.of(snakemake.params.site), scale, snakemake.wildcards.study, study, page.parents[1], claims)

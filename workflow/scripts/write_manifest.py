@@ -16,7 +16,8 @@ def left_by_jobs(pattern, scale):
     found = glob_wildcards(pattern)
     jobs = [dict(zip(found._fields, values, strict=True)) for values in zip(*found, strict=True)]
     path = strip_wildcard_constraints(pattern)
-    return {"/".join(job.values()): Path(path.format(**job)) for job in jobs if job.get("scale", scale) == scale}
+    of_scale = [job for job in jobs if job.get("scale", job.get("pool", scale)).partition("/")[0] == scale]
+    return {"/".join(job.values()): Path(path.format(**job)) for job in of_scale}
 
 
 with log_to(snakemake.log[0]):

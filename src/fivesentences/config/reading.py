@@ -82,6 +82,31 @@ def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
     return merged(inherited, {key: value for key, value in content.items() if key != "extends"})
 
 
+def stated_over(content: Any, path: Path | str, key: str) -> dict[Any, Any]:
+    """Return what some content and files that it extends state, above the one that states a key; nothing of that one.
+
+    Args:
+        content: Content of the file at ``path``, as for ``extended``, which has found no mistake in it.
+        path: Path of the file.
+        key: The key.
+    """
+    if not isinstance(content, dict) or "extends" not in content or key in content:
+        return {}
+    other = Path(path).parent / content["extends"]
+    own = {name: value for name, value in content.items() if name != "extends"}
+    return merged_as_stated(stated_over(read_yaml(other), other, key), own)
+
+
+def merged_as_stated(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    """Merge mappings as ``merged`` does, but keep null: it still has to take something away."""
+    both = {name: merged_as_stated(base[name], value) for name, value in changes.items() if _are_mappings(base, value, name)}
+    return base | changes | both
+
+
+def _are_mappings(base: dict[Any, Any], value: Any, name: Any) -> bool:
+    return isinstance(value, dict) and isinstance(base.get(name), dict)
+
+
 def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
     """Merge mappings key by key; anything else is replaced, and a key with the value null is removed."""
     result = dict(base)

@@ -56,6 +56,8 @@ class RunSpec(Named):
     """The name of the run's folder says how many epochs it has."""
     features_named: bool = False
     """The name of the run's folder says which features it reads."""
+    group: Name | None = None
+    """A word in the name of the run's folder, which tells it from a run of another study with other settings."""
 
     @property
     def name(self) -> str:
@@ -68,7 +70,8 @@ class RunSpec(Named):
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         noise = f",noise={self.training.noise:g}" if self.training.noise else ""
         epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
-        part = f"fraction={self.fraction:g}{captions}{noise}{epochs}"
+        group = "" if self.group is None else f",{self.group}"
+        part = f"fraction={self.fraction:g}{captions}{noise}{epochs}{group}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     def as_recorded(self, recorded: Any) -> dict[str, Any]:

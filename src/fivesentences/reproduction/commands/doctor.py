@@ -395,7 +395,7 @@ def _missing(plan: Plan, held: int) -> Iterator[str]:
     if _unparsed(plan):
         for one in (one for one in _java(plan.datasets.mirror) if one.state != OK):
             yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
-    if plan.scale.training.gpu and plan.runs and best_device() != "cuda":
+    if any(plan.training_of(plan.job_of(run).name).gpu for run in plan.runs) and best_device() != "cuda":
         yield "The scale trains on a GPU, and torch finds none here."
     results = plan.places.results.resolve()
     free = shutil.disk_usage(next(path for path in (results, *results.parents) if path.is_dir())).free

@@ -83,7 +83,6 @@ def report(
     check_file(scale, "name a scale, such as config/demo.yaml in a clone of the repository")
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
-    tidy = plan.places.tidy(name)
     chosen: dict[str, TableSpec | FigureSpec] = {
         exhibit: plan.tables.get(exhibit) or plan.figures[exhibit] for exhibit in (*plan.tables, *plan.figures)
     }
@@ -106,6 +105,7 @@ def report(
     kept: list[Path] = []  # files of what stays as it is
     for exhibit, spec in chosen.items() if not check else ():
         numbers, there = plan.report.numbers_of(name, exhibit), plan.report.kept_files(name, exhibit)
+        tidy = plan.places.tidy(plan.pool_of(name, exhibit))
         if spec.kind in OF_RESULTS and tidy.exists() and not all(path.exists() for path in numbers):
             numbers = [tidy]
         pictured = plan.report.dataset_of_photographs(name, exhibit) if exhibit in plan.figures else None
@@ -134,7 +134,7 @@ def report(
     for exhibit, spec, numbers, photographs in drawn:
         study, made = exhibit.partition("/")[0], plan.report.exhibit_files[exhibit]
         folder = Path(plan.report.folder_of_published(exhibit))
-        context = Context(study, plan.studies[study], plan.scale, folder, photographs)
+        context = Context(study, plan.studies[study], plan.at(name, study), folder, photographs)
         if not ours:
             write_exhibit(spec, context, numbers, made.with_suffix(""))
             print(made if made.exists() else made.with_suffix(".csv"))

@@ -10,6 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_s
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Epochs, HyperparametersOfScale
+from fivesentences.config.reading import check, merged
 from fivesentences.config.types import (
     CaptionsPerImage,
     Count,
@@ -311,6 +312,30 @@ class OtherMatrix(Strict):
         return f"{self.title or self.name} (matrix of others)"
 
 
+if TYPE_CHECKING:
+    TrainingOfStudy = TrainingScale
+else:
+    TrainingOfStudy = create_model("TrainingOfStudy", __base__=Strict, **_each_optional(TrainingScale, apart=()))
+
+
+class Setup(Strict):
+    """What a study has instead of its scale: a question with seeds, epochs or phi of its own.
+
+    Mappings are merged key by key, anything else is replaced, and null takes what the scale says away.
+    """
+
+    seeds: Seeds | dict[Fraction, Seeds] | None = None
+    other_seeds: list[OtherSeeds] | None = None
+    features: FeatureSpec | None = None
+    """Of models that read one vector per image."""
+    evaluation_phis: list[EvaluationPhi] | None = None
+    training: TrainingOfStudy | None = None
+    keep: list[CellSpec] | None = None
+    leave_out: LeaveOut | None = None
+    group: Name | None = None
+    """A word in the names of its runs, where another study of the scale has runs of that name with other settings."""
+
+
 class Scale(Strict):
     """One scale: ``config/<name>.yaml``."""
 
@@ -347,6 +372,8 @@ class Scale(Strict):
     judges: list[JudgeSpec] = Field(default=[])
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
     """One training run each, or by fraction."""
+    group: Name | None = None
+    """A word in the names of its runs."""
     other_seeds: list[OtherSeeds] = Field(default=[])
     """Other seeds of some models or losses."""
     training: TrainingScale = TrainingScale()
@@ -368,6 +395,8 @@ class Scale(Strict):
     """What happens where data are not here that no program brings: planning names them, or leaves out their rows."""
     absent_data: list[AbsentData] = Field(default=[])
     """What planning left out with `absent: leave_out` or `labels: here`; not for files."""
+    over_studies: dict[str, Any] = Field(default={})
+    """What a file that extends the scale, or --config, states instead of the `setup` of studies; not for files."""
 
     @property
     def complete(self) -> Scale:
@@ -377,6 +406,17 @@ class Scale(Strict):
         if self.categories is None:
             return complete
         return complete.model_copy(update={"categories": self.categories.model_copy(update={"methods": None})})
+
+    def under(self, setup: Setup | None) -> Scale:
+        """Return the scale as a study with a ``setup`` has it; the scale itself for a study that has none.
+
+        Raises:
+            InputError: If both together make no scale.
+        """
+        if setup is None:
+            return self
+        own = merged(self.model_dump(exclude_unset=True), setup.model_dump(exclude_unset=True))
+        return check(Scale, merged(own, self.over_studies), f"scale {self.scale}, with the setup of a study")
 
     def grid_features_of(self, dataset: str) -> FeatureSpec | None:
         """Return what models that read regions read of a dataset: released regions, own ones, or a grid's cells."""

@@ -82,24 +82,9 @@ def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
     return pd.DataFrame([[row[key] for key in COLUMNS] for row in rows], columns=COLUMNS)
 
 
-def summary(tidy: pd.DataFrame) -> dict[str, Any]:
-    """Return the headline numbers of every run as nested plain data, which ``dvc metrics`` can show and compare.
-
-    They are those of the similarity as it is, and of the phi that a run's evaluation names first.
-    """
-    head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"]) & tidy.inference.eq("naive")]
-    head = head[head.phi.eq("") | head.phi.eq(head.main_phi)]
-    found: dict[str, Any] = {}
-    for row in head.to_dict("records"):
-        name = row["metric"] if row["ground_truth"] != "removed" else f"{row['metric']} without ground truth"
-        found.setdefault(row["run"], {})[name] = round(float(row["value"]), 4)
-    return found
-
-
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
-    """Write the table as parquet and its summary as JSON beside it."""
+    """Write the table as parquet."""
     write_frame(tidy, out)
-    write_json(Path(out).with_suffix(".json"), summary(tidy), sealed=False)
 
 
 def read_tidy(path: Path) -> pd.DataFrame:

@@ -63,13 +63,12 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
     runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
     made = {*map(plan.places.corpus, plan.scale.datasets), *map(plan.features.of_run, runs), *_phi_files(plan)}
     files = {"inputs": plan.files_no_rule_makes(scale), "made": made, "numbers": numbers}
-    found = checksums(path for paths in files.values() for path in paths)
+    found = checksums(path for paths in files.values() for path in paths) | digests_of_studies(plan)
     named = {path: str(_in_project(path, plan.config)) for path in found}
     sums = {
         kind: {named[path]: found[path] or earlier.get(kind, {}).get(named[path]) for path in sorted(paths)}
         for kind, paths in files.items()
     }
-    tidy = plan.places.tidy(scale)
     # Other jobs may have been made for the target `complete`.
     seconds, trained = _taken(left, without="" if scale != plan.scale.scale else COMPLETE)
     content: dict[str, Any] = {
@@ -84,10 +83,11 @@ def write_manifest(plan: Plan, scale: str, left: Left, out: Path) -> None:
         "made": sums["made"],
         "weights": _weights(plan, scale) or earlier.get("weights", {}),
         "numbers": sums["numbers"],
-        "headline": headline_of(read_tidy(tidy)) if tidy in numbers else {},
+        "headline": _headline(plan, scale),
         "phi": _phi(plan) or earlier.get("phi", {}),
         "seconds": seconds or earlier.get("seconds", {}),
         "trained": trained or earlier.get("trained", {}),
+        "made_apart": earlier.get("made_apart", {}),
     }
     metrics = metrics_of(content["headline"], plan.scales[scale].finding, out.parent)
     for file, held in zip(BESIDE, (content["headline"], content["settings"], metrics), strict=True):
@@ -143,6 +143,16 @@ def metrics_of(headline: Mapping[str, Any], finding: Finding | None, folder: Pat
             value, low, high = interval_of(finding, first, folder)
             found |= {"finding": value, "low": low, "high": high}
     return {name: round(number, DIGITS) for name, number in found.items()}
+
+
+def _headline(plan: Plan, scale: str) -> dict[str, Any]:
+    """Return means of the runs of a scale, and by the name of each study with settings of its own those of its runs."""
+    found: dict[str, Any] = {}
+    for pool in plan.pools_of(scale):
+        if plan.evaluated_in(pool):
+            means, study = headline_of(read_tidy(plan.places.tidy(pool))), pool.partition("/")[2]
+            found |= {study: means} if study else means
+    return found
 
 
 def _digests_of_site(plan: Plan, scale: str, manifest: Path, earlier: Mapping[str, Any]) -> dict[str, str]:
@@ -227,6 +237,16 @@ def checksums(paths: Iterable[Path]) -> dict[Path, str | None]:
     return found
 
 
+def digests_of_studies(plan: Plan) -> dict[Path, str | None]:
+    """Return the digest of the file of each study of a plan, and of its claims, without its finding."""
+    studies = {one.claims.study: one.study for one in plan.claims} | plan.studies
+    return {plan.study_file(name): study.digest() for name, study in studies.items()}
+
+
+def _of_studies(plan: Plan, known: Mapping[Path, Any]) -> dict[Path, str | None]:
+    return {path: digest for path, digest in digests_of_studies(plan).items() if path in known}
+
+
 def _digest(path: Path) -> str | None:
     return sha256_of(path) if path.is_file() else None
 
@@ -264,13 +284,14 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale, variants = plan.scale.scale, plan.datasets.variants()
     dispensable = set(plan.report.large_or_worded_values(scale))
-    if plan.places.tidy(scale).exists():
-        dispensable.update(plan.metrics_of(plan.evaluated_at(scale)))
+    for pool in plan.pools_of(scale):
+        if plan.places.tidy(pool).exists():
+            dispensable.update(plan.metrics_of(plan.evaluated_in(pool)))
     for part in PARTS:
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
         known = {path: digest for path, digest in known.items() if path not in plan.claims_files}
         of_results = part in ("numbers", "site")  # small, and compared whatever their times
-        found = {path: _digest(path) for path in known} if of_results else checksums(known)
+        found = {path: _digest(path) for path in known} if of_results else checksums(known) | _of_studies(plan, known)
         for path, digest in found.items():
             if digest is None:
                 needed = part == "numbers" and path not in dispensable

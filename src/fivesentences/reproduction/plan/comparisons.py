@@ -73,11 +73,11 @@ class Comparisons:
         It shows one run of each row on the first dataset that has photographs, and judges by the phi of NCS and by
         those of the paper whose matrix the scale makes.
         """
-        at = self.shown.scales[scale]
-        found = expand.gallery_spec_of(self.shown.studies, at)
+        found = expand.gallery_spec_of(self.shown.studies, self.shown.scales[scale])
         if found is None:
             return None
         study, spec = found
+        at = self.shown.at(scale, study)
         made = [row for row in self.shown.rows[scale, f"{study}/{spec.name}"] if row.dataset and row.runs]
         dataset = next(
             (row.dataset for row in made if row.dataset and self.datasets.has_photographs(row.dataset)), None
@@ -107,7 +107,7 @@ class Comparisons:
         by = {} if phi == self.shown.scale.evaluation_phi else {"phi": phi}
         return [
             {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds, **one.read, **by}
-            for one in expand.contrasts_of(specs, study, self.shown.scales[scale])
+            for one in expand.contrasts_of(specs, study, self.shown.at(scale, exhibit))
             if one.is_made
         ]
 
@@ -128,8 +128,7 @@ class Comparisons:
         own: str | None = getattr(self.shown.exhibits[exhibit], "phi", None)
         return own or self.shown.scale.evaluation_phi
 
-    @property
-    def further_phis(self) -> list[str]:
+    def further_phis(self, job: str) -> list[str]:
         """Further phis of contrasts, and of rows that are re-scored: re-scored similarities are scored by them too."""
         main, found = self.shown.scale.evaluation_phi, set[str]()
         for name, exhibit in self.shown.exhibits.items():
@@ -137,7 +136,7 @@ class Comparisons:
                 found.add(self.phi_of(name))
             elif set(inferences_of(exhibit.row_specs())) - {"naive"}:
                 found.update(one.phi for one in exhibit.metrics() if one.phi is not None)
-        return [phi for phi in self.shown.scale.phis if phi in found and phi != main]
+        return [phi for phi in self.shown.phis_of_job(job) if phi in found and phi != main]
 
     def runs_with_margins(self, scale: str, dataset: str | None = None) -> list[RunSpec]:
         """Return runs of a scale, or of its complete form, whose adaptive margins are shown, each once."""
@@ -176,7 +175,7 @@ class Comparisons:
                 "b_selection": one.b.selection,
                 "seeds": one.seeds,
             }
-            for one in expand.subspace_contrasts(specs, study, self.shown.scales[scale])
+            for one in expand.subspace_contrasts(specs, study, self.shown.at(scale, exhibit))
             if one.is_made
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,13 @@ class Features:
         pictured_features, pictured_datasets: Those that pages show, which are none where photographs may not be shown.
     """
 
-    def __init__(self, datasets: Datasets, runs: Collection[RunSpec]):
+    def __init__(self, datasets: Datasets, runs: Collection[RunSpec], of_studies: Iterable[FeatureSpec | None] = ()):
         self.scale, self.catalogue, self.places = datasets.scale, datasets.catalogue, datasets.places
         self.datasets, scale = datasets, datasets.scale
         grid, further = scale.grid_features, scale.further_features.values()
         # Before reduction, by the name of their file; what differs in preparation alone is one of them.
-        asked = [spec for spec in (scale.features, grid, scale.own_grid_features, *further) if spec is not None]
+        named = (scale.features, grid, scale.own_grid_features, *further, *of_studies)
+        asked = [spec for spec in named if spec is not None]
         self.extracted_features = {spec.source: spec.extraction for spec in asked}
         self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
         released = [grid.source] if grid is not None and self.released_regions else []

@@ -29,8 +29,8 @@ class Job:
 def shared_out(
     first: Mapping[str, Any],
     every: Mapping[str, Any],
-    kind_of: Callable[[Any], tuple[str, ...]],
-    most: int | None = None,
+    kind_of: Callable[[Any], tuple[Any, ...]],
+    most: int | Callable[[Any], int] | None = None,
     by_seed: bool = False,
 ) -> dict[str, Job]:
     """Share runs out among jobs such as ``scenes/vsepp/2``; those of one kind differ by at most one run in length.
@@ -40,10 +40,10 @@ def shared_out(
         every: These, and those that only the target ``complete`` needs, which have jobs of their own.
         kind_of: Common traits of a job's runs: dataset, a word for the job's name, and perhaps more. A row added
             to a table then moves few runs to another job.
-        most: The most runs in each; None: one job for each kind.
+        most: The most runs in each, perhaps by the first run of a kind; None: one job for each kind.
         by_seed: Whether runs are taken seed by seed. What is computed once for a seed then serves many runs.
     """
-    kinds: dict[tuple[str, ...], list[Any]] = {}
+    kinds: dict[tuple[Any, ...], list[Any]] = {}
     further = [run for name, run in every.items() if name not in first]
     for prefix, runs in (("", first.values()), (COMPLETE, further)):
         for run in runs:
@@ -52,11 +52,12 @@ def shared_out(
     jobs, count = [], Counter[str]()
     for (dataset, word, *_), runs in kinds.items():
         names = [run.name for run in (sorted(runs, key=lambda run: run.seed) if by_seed else runs)]
-        parts = 1 if most is None else math.ceil(len(names) / most)
+        limit = most(runs[0]) if callable(most) else most
+        parts = 1 if limit is None else math.ceil(len(names) / limit)
         for part in range(parts):
             name = f"{dataset}/{word}"
-            if most is not None:
-                count[name] += 1
+            count[name] += 1
+            if most is not None or count[name] > 1:
                 name = f"{name}/{count[name]}"
             jobs.append(Job(name, dataset, tuple(names[len(names) * part // parts : len(names) * (part + 1) // parts])))
     return {job.name: job for job in jobs}

@@ -32,7 +32,7 @@ class Phi:
         self.scale, self.places, self.datasets = shown.scale, shown.places, datasets
         self.studies, self.exhibits, self.runs = shown.studies, shown.exhibits, shown.all_runs
         scale = shown.scale
-        self.single_phis = list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
+        self.single_phis = list(dict.fromkeys(one for phi in shown.phis for one in phi.split("+")))
         self.shown_phis = self.phis_read()
         evaluation = self.single_phis if scale.roles else []
         self.matrices = list(dict.fromkeys([*evaluation, *self.shown_phis, *scale.matrices]))
@@ -58,6 +58,11 @@ class Phi:
             reading = [exhibit for exhibit in reading if exhibit.reads != "found_positives"]
         asked = dict.fromkeys(phi for exhibit in reading for phi in exhibit.matrices())
         return [phi for phi in asked if self.scale.shows(phi)]
+
+    def matrices_of(self, dataset: str, phis: Iterable[str]) -> list[Path]:
+        """Return the matrices of a test split that some phi, or means of several, are read from."""
+        single = dict.fromkeys(one for phi in phis for one in phi.split("+"))
+        return [self.places.phi(dataset, "test", f"{phi}.npy") for phi in single]
 
     def tuples_of(self, dataset: str, phis: Iterable[str], split: str, captions: str = "") -> list[Path]:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them.

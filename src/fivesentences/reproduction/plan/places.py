@@ -50,8 +50,8 @@ class Places:
     per_image = _result("evaluation/jobs/{job}.per_image.parquet")  # what each test image adds to Rsum and Nsum
     banks = _result("evaluation/jobs/{job}.banks.parquet")  # of training queries, which some inference methods read
 
-    tidy = _result("evaluation/{scale}.parquet")  # every number of every run
-    histories = _result("evaluation/{scale}.histories.parquet")  # every epoch of every training
+    tidy = _result("evaluation/{pool}.parquet")  # every number of every run of some studies; see ``Runs.pools``
+    histories = _result("evaluation/{pool}.histories.parquet")  # every epoch of their trainings
     retrievals = _result("evaluation/retrievals/{scale}/{exhibit}.json")  # those that a figure compares
     disagreements = _result("evaluation/disagreements/{scale}.json")  # the queries of the gallery, with retrievals
     contrasts = _result("evaluation/contrasts/{scale}/{exhibit}.json")  # paired differences of runs

@@ -13,10 +13,11 @@ from typing import Any
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
-from fivesentences.config.reading import NOT_INHERITED, check, extended, read
+from fivesentences.config.reading import NOT_INHERITED, check, extended, merged_as_stated, read, stated_over
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.reproduction.categories.plan import Subspaces
-from fivesentences.reproduction.config.scales import AbsentData, Scale
+from fivesentences.reproduction.config.scales import AbsentData, Scale, Setup
 from fivesentences.reproduction.plan.absent import absent_data, without, without_labels
 from fivesentences.reproduction.plan.comparisons import Comparisons
 from fivesentences.reproduction.plan.datasets import Datasets
@@ -72,7 +73,8 @@ class Plan(Runs):
         self.catalogue, self.config, self.claims = catalogue, config, tuple(claims)
         # Each reads those before it.
         self.datasets = Datasets(self.scale, catalogue, self.places, self.exhibits)
-        self.features = Features(self.datasets, self.all_runs.values())
+        own = [self.at(scale.scale, study).features for study in self.studies]
+        self.features = Features(self.datasets, self.all_runs.values(), own)
         self.phi, self.subspaces = Phi(self, self.datasets), Subspaces(self, self.datasets, self.features)
         self.comparisons = Comparisons(self, self.datasets, self.features, self.phi, self.subspaces)
         parts = (self.datasets, self.features, self.phi, self.subspaces, self.comparisons)
@@ -183,6 +185,9 @@ def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping
     Inherited entries that name nothing in the studies of the scale are left out, see ``inheriting``, and so are
     inherited weights of networks whose features it replaces or leaves out.
 
+    A study's ``setup`` goes before what the file says that names the study; what a file says that extends that one, or
+    the command line, goes before both.
+
     Args:
         content: The content of the file, perhaps changed by the caller.
         path: The file.
@@ -192,17 +197,29 @@ def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping
     Raises:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
-    merged, where = extended(content, path), where or str(path)
-    if "studies" in (stated or {}):
-        own = dict(stated or {})
-        merged = {key: value for key, value in merged.items() if key not in NOT_INHERITED or key in own}
-    elif merged is content:  # it extends nothing
+    merged, where, told = extended(content, path), where or str(path), dict(stated or {})
+    if "studies" in told:
+        merged, own = {key: value for key, value in merged.items() if key not in NOT_INHERITED or key in told}, told
+    elif merged is content and not told:  # it extends nothing
         return check(Scale, merged, where)
     else:
         own = content
     merged = without_replaced_networks(merged, own)
     scale = check(Scale, merged, where)
-    return inheriting(merged, own, _studies_of(scale, path.parent), where)
+    studies = _studies_of(scale, path.parent)
+    if any(study.setup is not None for study in studies.values()):
+        merged["over_studies"] = _over_studies(content, path, told)
+    if "extends" not in content and "studies" not in told:
+        return check(Scale, merged, where)
+    return inheriting(merged, own, studies, where)
+
+
+def _over_studies(content: Any, path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what goes before the setup of studies: what --config tells, or a file that extends that which names them."""
+    named_here = "studies" in content and ("studies" not in told or "studies" in (read_yaml(path) or {}))
+    of_files = {} if named_here else {key: value for key, value in content.items() if key != "studies"}
+    over = merged_as_stated(stated_over(of_files, path, "studies"), dict(told))
+    return {key: value for key, value in over.items() if key.removesuffix("+") in Setup.model_fields}
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fivesentences.config.files import config_file
 from fivesentences.reproduction.categories.plan import Subspaces
-from fivesentences.reproduction.config.scales import RIGHT
+from fivesentences.reproduction.config.scales import RIGHT, Scale
 from fivesentences.reproduction.plan.comparisons import Comparisons
 from fivesentences.reproduction.plan.datasets import Datasets
 from fivesentences.reproduction.plan.features import Features
 from fivesentences.reproduction.plan.phi import Phi
 from fivesentences.reproduction.plan.runs import Runs
 from fivesentences.reproduction.plan.runs_of_claims import MethodCell, RunCell, candidates_of, method_cells, run_cells
-from fivesentences.reproduction.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest
-from fivesentences.reproduction.study.study import PaperClaims, Study
+from fivesentences.reproduction.study.claims import LevelTest, MethodsTest, RunsTest
+from fivesentences.reproduction.study.expand import Made
+from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.training.spec import RunSpec, members_of
 
 GALLERY = "gallery/index.html"
@@ -138,25 +139,37 @@ class Report:
             return None if compared is None else compared.dataset
         return next(iter(self.shown.scale.datasets), None)
 
+    def pools(self, scale: str) -> Iterator[tuple[str, Scale, Made]]:
+        """Yield the runs by which claims are tested together, with their scale; see ``Runs.pools``.
+
+        With the name of the study of a pool; empty for that of the scale.
+        """
+        for pool in self.shown.pools_of(scale):
+            study = pool.partition("/")[2]
+            yield study, self.shown.at(scale, study) if study else self.shown.scales[scale], self.shown.made_in(pool)
+
     def cells_of_claims(self, scale: str) -> dict[tuple[str, str], list[RunCell] | list[MethodCell]]:
         """Return the tests of each claim that runs of the scale, or of its complete form, allow, by paper and claim."""
         if scale not in self._cells:
-            made, at = self.shown.made[scale], self.shown.scales[scale]
-            candidates, methods = candidates_of(made.runs.values(), at), list(made.subspaces.values())
-
-            def cells(test: AnyTest, study: Study) -> list[RunCell] | list[MethodCell]:
-                if isinstance(test, MethodsTest):
-                    return method_cells(test, study, methods, at)
-                if isinstance(test, RunsTest | LevelTest):
-                    return run_cells(test, study, at, candidates, self.shown.inferences)
-                return []  # its numbers are not those of runs in pairs
-
-            self._cells[scale] = {
-                (paper.name, one.name): cells(one.test, paper.study)
-                for paper in self.claims
-                for one in paper.claims.claims
-            }
+            tested = [(paper.name, one, paper.study) for paper in self.claims for one in paper.claims.claims]
+            found: dict[tuple[str, str], list[Any]] = {(paper, one.name): [] for paper, one, _ in tested}
+            for asked_by, at, made in self.pools(scale):
+                candidates, methods = candidates_of(made.runs.values(), at), list(made.subspaces.values())
+                for paper, one, study in tested:
+                    match one.test:
+                        case MethodsTest():
+                            found[paper, one.name] += method_cells(one.test, study, methods, at)
+                        case RunsTest() | LevelTest():
+                            cells = run_cells(one.test, study, at, candidates, made.readings)
+                            found[paper, one.name] += [replace(cell, asked_by=asked_by) for cell in cells]
+                        case _:
+                            pass  # its numbers are not those of runs in pairs
+            self._cells[scale] = found
         return self._cells[scale]
+
+    def tidy(self, scale: str) -> list[Path]:
+        """Return the tables of every number of every run: one for each pool that has any."""
+        return [self.shown.places.tidy(pool) for pool in self.shown.pools_of(scale) if self.shown.evaluated_in(pool)]
 
     def numbers_of_claims(self, scale: str) -> dict[str, list[Path]]:
         """Return what the verdicts are made from.
@@ -169,7 +182,7 @@ class Report:
         methods = [run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs]
         return {
             "per_image": self.shown.per_image_of(run for cell in by_image for run in cell.runs),
-            "tidy": [self.shown.places.tidy(scale)] if self.shown.trained_at(scale) else [],
+            "tidy": self.tidy(scale),
             "queries": self.subspaces.numbers_of(methods, "queries"),
             "judged": self._agreements("parquet") if self.phi.judged else [],
             "found": self._found_positives() if self.phi.phis_read("found_positives") else [],
@@ -182,15 +195,20 @@ class Report:
 
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
-        claimed, pages = {paper.name for paper in self.claims}, [("", "Overview", "index.html")]
+        pages = [("", "Overview", "index.html")]
         for part, of_paper in (("Papers", True), ("Our own questions", False)):
-            shown = [(name, self.shown.studies[name]) for name in self.shown_at(scale) if (name in claimed) == of_paper]
+            here = [name for name in self.shown_at(scale) if self.is_claimed(name) == of_paper]
+            shown = [(name, self.shown.studies[name]) for name in here]
             pages += [(part, study.short or study.paper, f"{name}/index.html") for name, study in shown]
         pages.append(("Evidence", "Claims", "claims/claims.html"))
         pages += [("Evidence", "Gallery of queries", GALLERY)] if self.comparisons.gallery(scale) else []
         pages += [("Evidence", "Runs", "runs/index.html")] if self.shows_runs(scale) else []
         named = [{"part": part, "label": label, "path": path} for part, label, path in pages]
         return {"title": self.shown.scales[scale].title, "pages": named, "variants": self.datasets.variants()}
+
+    def is_claimed(self, study: str) -> bool:
+        """Tell whether a study is that of a paper whose claims are tested; others are questions of our own."""
+        return any(paper.name == study for paper in self.claims)
 
     def shown_at(self, scale: str) -> list[str]:
         """Return studies of which the scale, or its complete form, makes a table or figure."""
@@ -207,7 +225,7 @@ class Report:
     def numbers_of_runs(self, scale: str) -> dict[str, list[Path]]:
         """Return what the page of every run of a scale is made from."""
         return {
-            "tidy": [self.shown.places.tidy(scale)] if self.shown.evaluated_at(scale) else [],
+            "tidy": self.tidy(scale),
             "subspaces": self.subspaces.numbers_of(self.shown.subspaces_at(scale)),
         }
 
@@ -218,7 +236,8 @@ class Report:
         of_pages = [*self.numbers_of_claims(scale).values(), *self.numbers_of_runs(scale).values()]
         found += [path for paths in of_pages for path in paths]
         found += [self.shown.places.disagreements(scale)] if self.comparisons.gallery(scale) else []
-        found += [self.shown.places.histories(scale)] if self.shown.trained_at(scale) else []
+        pools = [pool for pool in self.shown.pools_of(scale) if self.shown.trained_in(pool)]
+        found += [self.shown.places.histories(pool) for pool in pools]
         return sorted({*found, *self.subspaces.numbers_of(methods, "histories")})
 
     def large_or_worded_values(self, scale: str) -> list[Path]:
@@ -276,7 +295,10 @@ class Report:
     def targets(self) -> dict[str, list[Path]]:
         """Named targets: stages, and every table and figure by ``study_name``, and by ``name`` where that is unique."""
         places, name, exhibits = self.shown.places, self.shown.scale.scale, self.exhibit_files
-        return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
+        shown = self.shown_at(name)
+        pages = {study: [places.page(name, f"{study}/index.html")] for study in shown}
+        pages |= {study.removeprefix("evidence_"): files for study, files in pages.items()}
+        return pages | {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
             "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
             "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
             "training_inputs": self.inputs_of_training(self.shown.runs.values()),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fivesentences.choices import BANKED
-from fivesentences.reproduction.config.scales import OtherMatrix, Scale
+from fivesentences.reproduction.config.scales import OtherMatrix, Scale, TrainingScale
 from fivesentences.reproduction.plan.jobs import Job, shared_out
 from fivesentences.reproduction.plan.places import Places, as_text
 from fivesentences.reproduction.study import expand
@@ -25,6 +25,9 @@ from fivesentences.training.spec import (
     recorded_run,
 )
 
+# What a process is given for all of its runs.
+OF_JOBS = ("runs_per_job", "runs_at_once", "minutes", "threads", "gpu", "scratch", "tensorboard")
+
 
 class Runs:
     """Everything that a scale and its complete form show, and the runs and jobs that make it.
@@ -41,6 +44,9 @@ class Runs:
         scales: The scale and its complete form, by name.
         tables, figures, exhibits: Tables and figures that the scale makes, by ``study/name``, in the order of the page.
         rows, subspace_rows: Rows by scale, and table or figure.
+        phis: Every phi with which runs of any study are evaluated.
+        pools: Studies whose runs are collected in one table, by its name: those with the settings of the scale, by its
+            name, and each with a ``setup`` alone, as ``scale/study``; of the complete form too.
         made: Everything in the rows of a scale, by scale.
         runs, all_runs: Settings of each training run, by name: of the scale, and of its complete form.
         ensembles, all_ensembles: Ensembles of these runs.
@@ -56,6 +62,15 @@ class Runs:
     def __init__(self, scale: Scale, studies: Mapping[str, Study], places: Places):
         self.scale, self.studies, self.places = scale, dict(studies), places
         self.scales = {one.scale: one for one in (scale, scale.complete)}
+        self._at = {(scale.scale, name): scale.under(study.setup) for name, study in studies.items()}
+        self._at |= {(scale.complete.scale, name): self._at[scale.scale, name].complete for name in studies}
+        alike = [name for name, study in studies.items() if study.setup is None]
+        self.pools: dict[str, list[str]] = {}
+        for at in self.scales:
+            self.pools |= {at: alike} if alike else {}
+            self.pools |= {f"{at}/{name}": [name] for name in studies if name not in alike}
+        self._made_in: dict[str, expand.Made] = {}  # as far as asked for
+        self.phis = list(dict.fromkeys([*scale.phis, *(phi for at in self._at.values() for phi in at.phis)]))
         made = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.made_at(scale)}
         self.tables = {name: one for name, one in made.items() if isinstance(one, TableSpec)}
         self.figures = {name: one for name, one in made.items() if isinstance(one, FigureSpec)}
@@ -69,16 +84,19 @@ class Runs:
         self.all_runs, self.all_ensembles = whole.runs, whole.ensembles
         self.given = whole.given  # of the scale and its complete form alike
         self.inferences = whole.readings
+        self._studies_of = self._studies_by_run()
         self.jobs = shared_out(
             self.runs,
             self.all_runs,
-            lambda run: (run.dataset, run.model.name, run.features.stem),
-            scale.training.runs_per_job,
+            lambda run: (run.dataset, run.model.name, run.features.stem, *self._made_alike(run)),
+            lambda run: self._home(run.name).training.runs_per_job,
         )
         self.evaluations = self.jobs | shared_out(
-            self.ensembles, self.all_ensembles, lambda run: (run.dataset, "ensembles")
+            self.ensembles, self.all_ensembles, lambda run: (run.dataset, "ensembles", *self._phis_of(run.name))
         )
-        self.evaluations |= shared_out(self.given, self.given, lambda run: (run.dataset, "matrices_of_others"))
+        self.evaluations |= shared_out(
+            self.given, self.given, lambda run: (run.dataset, "matrices_of_others", *self._phis_of(run.name))
+        )
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
 
     def _made_at(self, scale: Scale, exhibits: Mapping[str, Exhibit]) -> expand.Made:
@@ -86,29 +104,99 @@ class Runs:
         gallery = expand.gallery_spec_of(self.studies, scale)
         shown = dict(exhibits) | ({} if gallery is None else {f"{gallery[0]}/{gallery[1].name}": gallery[1]})
         for name, exhibit in shown.items():
-            at, study = (scale.scale, name), self.study_of(name)
-            self.rows[at] = expand.rows_of(name, exhibit, study, scale)
-            self.subspace_rows[at] = expand.subspace_rows(exhibit.every_subspace_row(), study, scale)
-        rows = [row for name in shown for row in self.rows[scale.scale, name]]
-        return expand.made_of(rows, [row for name in shown for row in self.subspace_rows[scale.scale, name]])
+            at, study, of_study = (scale.scale, name), self.study_of(name), self.at(scale.scale, name)
+            self.rows[at] = expand.rows_of(name, exhibit, study, of_study)
+            self.subspace_rows[at] = expand.subspace_rows(exhibit.every_subspace_row(), study, of_study)
+        return self._made_of(scale.scale, shown)
+
+    def _made_of(self, scale: str, names: Collection[str]) -> expand.Made:
+        rows = [row for name in names for row in self.rows[scale, name]]
+        return expand.made_of(rows, [row for name in names for row in self.subspace_rows[scale, name]])
+
+    def pools_of(self, scale: str) -> list[str]:
+        """Return the names of the scale's pools, or of its complete form's."""
+        return [pool for pool in self.pools if pool.partition("/")[0] == scale]
+
+    def pool_of(self, scale: str, study: str) -> str:
+        """Return the pool of a study, by its name or that of a table or figure."""
+        name = study.partition("/")[0]
+        return scale if self.studies[name].setup is None else f"{scale}/{name}"
+
+    def made_in(self, pool: str) -> expand.Made:
+        """Return everything in the rows of the studies of a pool."""
+        if pool not in self._made_in:
+            scale, studies = pool.partition("/")[0], self.pools[pool]
+            names = [name for at, name in self.rows if at == scale and name.partition("/")[0] in studies]
+            self._made_in[pool] = self._made_of(scale, names)
+        return self._made_in[pool]
+
+    def trained_in(self, pool: str) -> list[str]:
+        """Return names of the runs of a pool."""
+        return list(self.made_in(pool).runs)
+
+    def evaluated_in(self, pool: str) -> list[str]:
+        """Return names of the runs, ensembles and matrices of others of a pool."""
+        made = self.made_in(pool)
+        return [*made.runs, *made.ensembles, *made.given]
+
+    def _studies_by_run(self) -> dict[str, list[str]]:
+        """Return the studies that show each run, ensemble or matrix of others, the first one first."""
+        found: dict[str, list[str]] = {}
+        for (_, name), rows in self.rows.items():
+            study = name.partition("/")[0]
+            for run in dict.fromkeys(one.name for row in rows for run in row.runs for one in (run, *members_of(run))):
+                of_run = found.setdefault(run, [])
+                of_run += [] if study in of_run else [study]
+        return found
+
+    def _home(self, run: str) -> Scale:
+        """Return the scale as the first study that shows a run has it."""
+        return self.at(self.scale.scale, self._studies_of[run][0])
+
+    def _phis_of(self, run: str) -> tuple[str, ...]:
+        """Return every phi with which some study shows a run."""
+        named = {phi for study in self._studies_of[run] for phi in self.at(self.scale.scale, study).phis}
+        return tuple(phi for phi in self.phis if phi in named)
+
+    def _made_alike(self, run: RunSpec) -> tuple[Any, ...]:
+        """Return what the runs of a job have in common besides their model and features."""
+        training = self._home(run.name).training
+        return (*(getattr(training, key) for key in OF_JOBS), *self._phis_of(run.name))
+
+    def at(self, scale: str, study: str) -> Scale:
+        """Return the scale, or its complete form, as a study has it, by its name or that of a table or figure."""
+        return self._at[scale, study.partition("/")[0]]
+
+    def training_of(self, job: str) -> TrainingScale:
+        """Return how the runs of a training job are trained and scheduled."""
+        return self._home(self.jobs[job].runs[0]).training
+
+    def phis_of_job(self, job: str) -> list[str]:
+        """Return every phi with which the runs of an evaluation job are evaluated."""
+        return list(self._phis_of(self.evaluations[job].runs[0]))
 
     def study_of(self, exhibit: str) -> Study:
         """Return the study of a table or figure."""
         return self.studies[exhibit.partition("/")[0]]
 
+    def digests(self, *names: str, finding: bool = False) -> list[str]:
+        """Return the digest of studies, by their names or those of their tables and figures; see ``Study.digest``."""
+        return [self.study_of(name).digest(finding) for name in names]
+
     def of_study(self, exhibits: Iterable[str], study: str) -> list[str]:
         """Return the tables or figures of one study."""
         return [name for name in exhibits if name.partition("/")[0] == study]
 
-    def settings(self, scale: str, finding: bool = False) -> dict[str, Any]:
+    def settings(self, scale: str, study: str | None = None, finding: bool = False) -> dict[str, Any]:
         """Return the scale, or its complete form, as plain data.
 
         Args:
             scale: Its name.
+            study: A study, or one of its tables or figures: the scale as that study has it.
             finding: Whether its finding is included. Only pages show it: nothing else is made again when it changes.
         """
-        without = None if finding else {"finding"}
-        return self.scales[scale].model_dump(mode="json", exclude_unset=True, exclude=without)
+        without, of = None if finding else {"finding"}, self.scales[scale] if study is None else self.at(scale, study)
+        return of.model_dump(mode="json", exclude_unset=True, exclude=without)
 
     def trained_at(self, scale: str) -> list[str]:
         """Return names of the runs of the scale, or of its complete form."""

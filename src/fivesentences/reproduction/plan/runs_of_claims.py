@@ -63,12 +63,14 @@ class RunCell:
         seeds: The seeds of each term's runs.
         losses: Losses of the first two terms.
         settings: A run of the setting in which they are tested, and of that against which the effect is held, if any.
+        asked_by: The study with a setup of its own whose runs they are; empty for those of the scale.
     """
 
     terms: tuple[Term, ...]
     seeds: tuple[int, ...]
     losses: tuple[LossSpec, ...]
     settings: tuple[RunSpec, ...]
+    asked_by: str = ""
 
     @property
     def runs(self) -> list[str]:

@@ -123,31 +123,52 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
             f"scale {scale.scale}: keep picks none of the {len(names.cells)} rows of its studies, so nothing would be "
             "made; name rows that they have, or remove keep."
         )
+    _check_setups(studies, scale)
     check_widths(studies, scale)
     _check_matrices(studies, scale)
-    _check_finding(studies, scale, names)
+    _check_findings(studies, scale, names)
     for name, study in studies.items():
         for exhibit in study.exhibits:
-            if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.phis):
+            if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.under(study.setup).phis):
                 what = f"evaluates no run by '{exhibit.phi}', the phi of {name}/{exhibit.name}"
                 raise InputError(f"scale {scale.scale} {what}", cure="add it to evaluation_phis")
 
 
-def _check_finding(studies: Mapping[str, Study], scale: Scale, names: Names) -> None:
-    """Refuse a finding that reads a table, shows a figure or is about a study that the scale does not have."""
-    if scale.finding is None:
-        return
-    declared = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.declared}
-    figures = [name for name, one in declared.items() if isinstance(one, FigureSpec)]
-    named = [("values", "table or figure", table, [*declared]) for table in scale.finding.values]
-    named += [("figure", "figure", figure, figures) for figure in [scale.finding.figure] if figure]
-    for key, kind, exhibit, known in named:
-        if exhibit not in known:
-            hint = did_you_mean(exhibit, known) or f"they have: {', '.join(known)}."
-            what = f"scale {scale.scale}: finding.{key} names '{exhibit}', which is no {kind} of its studies"
-            raise InputError(f"{what}; {hint}")
-    for name in scale.finding.studies:
-        _check_name(names, f"scale {scale.scale}: finding.studies", "study", name)
+def _check_setups(studies: Mapping[str, Study], scale: Scale) -> None:
+    """Refuse a setup that names what its study does not have, or keeps none of its rows."""
+    for name, study in studies.items():
+        if study.setup is None:
+            continue
+        names, where = names_of({name: study}), f"studies/{name}.yaml: setup"
+        setup = study.setup.model_dump(exclude_unset=True)
+        for path, kinds in names.entries.items():
+            for key, given in _at(setup, path.split(".")):
+                for inner, kind, one in _named(given, kinds):
+                    _check_name(names, f"{where}.{key}{inner}", kind, one)
+        own = scale.model_copy(update={"over_studies": {}}).under(study.setup)
+        if study.setup.keep and not names.are_kept(own):
+            raise InputError(f"{where}.keep picks none of the {len(names.cells)} rows of the study; name rows it has.")
+        _check_phis(own)
+        check_widths({name: study}, own)
+
+
+def _check_findings(studies: Mapping[str, Study], scale: Scale, names: Names) -> None:
+    """Refuse a finding that reads a table, shows a figure or is about a study that is not of its scale or study."""
+    found = [(f"scale {scale.scale}", "its studies", scale.finding, studies)]
+    found += [(f"studies/{name}.yaml", "the study", one.finding, {name: one}) for name, one in studies.items()]
+    for where, whose, finding, of in found:
+        if finding is None:
+            continue
+        declared = {f"{name}/{one.name}": one for name, study in of.items() for one in study.declared}
+        figures = [name for name, one in declared.items() if isinstance(one, FigureSpec)]
+        named = [("values", "table or figure", table, [*declared]) for table in finding.values]
+        named += [("figure", "figure", figure, figures) for figure in [finding.figure] if figure]
+        for key, kind, exhibit, known in named:
+            if exhibit not in known:
+                hint = did_you_mean(exhibit, known) or f"they have: {', '.join(known)}."
+                raise InputError(f"{where}: finding.{key} names '{exhibit}', which is no {kind} of {whose}; {hint}")
+        for name in finding.studies:
+            _check_name(names, f"{where}: finding.studies", "study", name)
 
 
 def _check_matrices(studies: Mapping[str, Study], scale: Scale) -> None:

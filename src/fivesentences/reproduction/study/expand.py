@@ -373,6 +373,7 @@ def _runs_of_model(row: Row, dataset: str, name: str, study: Study, scale: Scale
         captions_per_image=row.captions_per_image,
         training=Hyperparameters(**settings),
         epochs_named=row.epochs is not None,
+        group=scale.group,
     )
     of_fraction = _of_fraction(scale, "seeds", seeds, row.fraction)
     return tuple(run.model_copy(update={"seed": seed}) for seed in of_fraction)

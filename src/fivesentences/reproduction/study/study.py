@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,8 @@ from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelVariant
 from fivesentences.reproduction.categories.models.specs import AnyMethod
-from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.config.findings import Finding
+from fivesentences.reproduction.config.scales import Scale, Setup
 from fivesentences.reproduction.study.claims import Claims, LevelTest, MethodsTest, RunsTest
 from fivesentences.reproduction.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
 from fivesentences.semantics.names import check_phi
@@ -44,6 +47,10 @@ class Study(Strict):
     """In the order of the page, after the tables."""
     gallery: GallerySpec | None = None
     """Queries with what models retrieve; null: none."""
+    setup: Setup | None = None
+    """Seeds, epochs, phi and more of its own, instead of the scale's; null: those of the scale."""
+    finding: Finding | None = None
+    """What it found, with which its page opens; null: nothing is stated."""
 
     _name: str = PrivateAttr(default="")
 
@@ -51,6 +58,15 @@ class Study(Strict):
     def name(self) -> str:
         """The name of its file without the suffix, which scales call it by; empty if it was read from none."""
         return self._name
+
+    def digest(self, finding: bool = False) -> str:
+        """Return the SHA-256 of what it says, whatever files it extends.
+
+        Args:
+            finding: Whether its finding counts, which only pages show.
+        """
+        said = self.model_dump(mode="json", exclude_unset=True, exclude=None if finding else {"finding"})
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     def label_of(self, name: str, otherwise: str | None = None) -> str:
         """Name something for tables: as ``labels`` says; a loss by its settings, a model by its title.

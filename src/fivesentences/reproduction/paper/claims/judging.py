@@ -68,14 +68,14 @@ class Numbers:
 
     Attributes:
         per_image: Contributions of each test image to sums of recall and scores, by run.
-        results: Every value of every run; None if the scale trains none.
+        results: Every value of every run, by the study with settings of its own; "" for runs of the scale.
         precisions: Average precisions of test documents.
         judged: Judged pairs by the name of the judge.
         found: Pairs searched until the right ones are found, by the name of the judge.
     """
 
     per_image: Mapping[str, pd.DataFrame]
-    results: Results | None
+    results: Mapping[str, Results]
     precisions: Precisions
     judged: Mapping[str, pd.DataFrame]
     found: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -99,11 +99,16 @@ def read_numbers(
     runs = [run for of_claim in plan.report.cells_of_claims(scale).values() for cell in of_claim for run in cell.runs]
     return Numbers(
         read_per_image(per_image, runs),
-        Results(read_tidy(tidy[0])) if tidy else None,
+        {_study_of(plan, scale, path): Results(read_tidy(path)) for path in tidy},
         read_precisions(queries, runs),
         {path.stem: read_frame(path, "ask the judge again") for path in judged},
         {path.stem: read_frame(path, "search for the pairs again") for path in found},
     )
+
+
+def _study_of(plan: Plan, scale: str, tidy: Path) -> str:
+    """Return the study with settings of its own whose table a path is; empty for that of the scale."""
+    return next(pool.partition("/")[2] for pool in plan.pools_of(scale) if plan.places.tidy(pool) == tidy)
 
 
 def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any]]:
@@ -139,7 +144,7 @@ class _Judge:
         order = {"contrasts": 0, "subspace_contrasts": 0, "runs": 1, "subspaces": 1}
         for name, exhibit in sorted(plan.exhibits.items(), key=lambda one: order.get(one[1].reads, 2)):
             address = "../{0}/index.html#{2}".format(*name.partition("/"))
-            study, of_scale = plan.study_of(name), plan.scales[scale]
+            study, of_scale = plan.study_of(name), plan.at(scale, name)
             names = {run.name for row in expand_rows(exhibit.row_specs(), study, of_scale) for run in row.runs}
             names |= {run.name for row in rows_shown(exhibit, study, of_scale) for run in row.runs}
             self.shown.append((address, names, exhibit.reads in CONTRASTS))
@@ -184,6 +189,8 @@ class _Judge:
                         if runs >= set(cell.runs) and (contrasted or not differences)
                     )
                     label = cell_in_words(cell, test, study)
+                    if isinstance(cell, RunCell) and cell.asked_by:
+                        label = f"{self.plan.studies[cell.asked_by].short or cell.asked_by}: {label}"
                     yield label, effect, next(links, ""), unique(map(kind_of, cell.runs))
 
     def _of_runs(self, cell: RunCell) -> Effect:
@@ -199,18 +206,16 @@ class _Judge:
             effect = over_seeds_and_queries(np.sum(parts, axis=0))
             sides = [float(part.mean()) * term.factor for part, term in zip(parts, cell.terms, strict=True)]
         else:
-            values = [[self._value(run, one.measure, one.inference) for run in one.runs] for one in cell.terms]
+            asked_by = cell.asked_by
+            values = [[self._value(asked_by, run, one.measure, one.inference) for run in one.runs] for one in cell.terms]
             factors = np.array([term.factor for term in cell.terms])
             effect = over_seeds((factors @ np.array(values)).tolist())
             sides = [float(np.mean(of_term)) for of_term in values]
         return replace(effect, a=sides[0], b=sides[1] if len(sides) > 1 else None)
 
-    def _value(self, run: str, column: ColumnSpec, inference: str = "naive") -> float:
-        assert self.numbers.results is not None  # a scale with runs has a table of them
-        measure = Measure.of_column(column, self.phi)
-        if inference == "naive":
-            return self.numbers.results.over_directions(run, measure)
-        return self.numbers.results.value(run, measure, inference)
+    def _value(self, asked_by: str, run: str, column: ColumnSpec, inference: str = "naive") -> float:
+        results, measure = self.numbers.results[asked_by], Measure.of_column(column, self.phi)
+        return results.over_directions(run, measure) if inference == "naive" else results.value(run, measure, inference)
 
     def _of_methods(self, cell: MethodCell, test: AnyTest) -> Effect:
         assert isinstance(test, MethodsTest)
@@ -228,15 +233,16 @@ class _Judge:
 
     def _of_ranks(self, test: RanksTest) -> Iterator[Tested]:
         """Yield one test per dataset on which several models were trained: claims of models are not about losses."""
-        known = (None, *self.plan.scale.phis)
-        if self.numbers.results is None or not {test.x.phi, test.y.phi} <= set(known):
+        known = (None, *self.plan.phis)
+        if not {test.x.phi, test.y.phi} <= set(known):
             return
-        runs = [self.plan.all_runs[name] for name in self.plan.trained_at(self.scale)]
-        for dataset in unique(run.dataset for run in runs):
+        pools = [(name, list(made.runs.values())) for name, _, made in self.plan.report.pools(self.scale)]
+        sets = [(name, runs, one) for name, runs in pools for one in unique(run.dataset for run in runs)]
+        for asked_by, runs, dataset in sets:
             here = [run for run in runs if run.dataset == dataset]
             models = {run.model.name for run in here}
             lines = [
-                (run.model_copy(update={"seed": 0}).name, self._value(run.name, test.x), self._value(run.name, test.y))
+                (run.model_copy(update={"seed": 0}).name, *(self._value(asked_by, run.name, one) for one in (test.x, test.y)))
                 for run in here
             ]
             means = pd.DataFrame(lines, columns=["setting", "x", "y"]).groupby("setting", sort=False).mean()

@@ -12,7 +12,7 @@ from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED
 from fivesentences.reproduction.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
-from fivesentences.reproduction.paper.numbers.selected import check_headline, filler
+from fivesentences.reproduction.paper.site.findings import filled
 from fivesentences.reproduction.paper.site.pictures import Picture, addresses_in
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.site.study import count_of, shared_notes
@@ -65,7 +65,12 @@ def write_overview(
         "overview.html",
         "index.html",
         scale=scale.scale,
-        finding=None if finding is None else _filled(finding, studies, folder),
+        finding=None if finding is None else _main(finding, studies, folder),
+        cards=[
+            _card(name, study, folder)
+            for name, study in studies.items()
+            if study.finding is not None and study.finding.shown <= here
+        ],
         about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],
         counts=counts_of(claims) if claims else {},
@@ -83,31 +88,20 @@ def write_overview(
     )
 
 
-def _filled(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
-    """Fill the texts of a finding with their numbers; a tile's number comes apart from its interval."""
-    check_headline(finding, folder)
-    fill = filler(finding, folder)
-    tiles = []
-    for tile in finding.tiles:
-        number, _, interval = fill(f"{{{tile.value}}}").partition(" [")
-        ends = interval.rstrip("]").split(", ") if interval else []
-        tiles.append({"number": number, "ends": ends, "text": fill(tile.text), "kind": kind_of(ends, tile.bad)})
-    texts = {key: fill(getattr(finding, key)) for key in ("kicker", "headline", "lead")}
+def _main(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
+    """Fill the finding of the scale, with its figure."""
     picture = None if finding.figure is None else _picture(studies, folder, finding.figure)
-    return texts | {"tiles": tiles, "picture": picture, "not_shown": [fill(text) for text in finding.not_shown]}
+    return filled(finding, folder) | {"picture": picture}
 
 
-def kind_of(ends: Sequence[str], bad: bool) -> str:
-    """Return the colour of a number: "good" only where its interval leaves 0 out, "open" where it contains 0.
-
-    Args:
-        ends: Both ends of the interval; empty: there is none, and the number is no good news by itself.
-        bad: Whether the number is the bad news.
-    """
-    low, high = (float(end.replace("−", "-")) for end in ends or ("0", "0"))
-    if ends and low <= 0 <= high:
-        return "open"
-    return "bad" if bad else "good" if ends else "open"
+def _card(name: str, study: Study, folder: Path) -> dict[str, Any]:
+    """Fill what the overview shows of a study's finding: its headline, first number, first limit and figure."""
+    assert study.finding is not None  # as asked
+    found, figure = filled(study.finding, folder), study.finding.figure
+    picture = None if figure is None else (f"{figure}.svg", f"{figure}.narrow.svg")
+    return {"page": f"{name}/index.html", "picture": picture, "limit": found["not_shown"][0], "tile": found["tiles"][0]} | {
+        key: found[key] for key in ("kicker", "headline")
+    }
 
 
 def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture:

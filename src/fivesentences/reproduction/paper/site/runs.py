@@ -27,7 +27,7 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
 
     Args:
         site: The site of the scale.
-        tidy: The tidy table of image-text matching; none if the scale has no such run.
+        tidy: The tidy tables of image-text matching; none if the scale has no such run.
         subspaces: The tables of metrics of category retrieval, one per job.
         folder: Folder of the site.
 
@@ -36,7 +36,7 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
     """
     runs: dict[str, pd.DataFrame] = {}
     if tidy:
-        numbers = read_tidy(tidy[0])
+        numbers = _each_once([read_tidy(path) for path in tidy])
         about = numbers.drop_duplicates("run").set_index("run")[ABOUT]
         runs["matching"] = about.join(values_of_runs(numbers, MEASURES | BESIDE)).reset_index()
     if subspaces:
@@ -51,6 +51,15 @@ def write_runs_page(site: Site, tidy: Sequence[Path], subspaces: Sequence[Path],
             temporary, index=False, lineterminator="\n", float_format="%.6g"
         )
     return page
+
+
+def _each_once(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put tables together; a run that several studies show is taken from the first."""
+    kept, known = list[pd.DataFrame](), set[str]()
+    for table in tables:
+        kept.append(table[~table["run"].isin(known)])
+        known |= set(table["run"])
+    return pd.concat(kept, ignore_index=True)
 
 
 def anchor_of(kind: str) -> str:

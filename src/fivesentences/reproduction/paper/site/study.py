@@ -12,6 +12,7 @@ from fivesentences.errors import InputError
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.paper.claims.writing import Stored, counts_of
 from fivesentences.reproduction.paper.numbers.selected import filler
+from fivesentences.reproduction.paper.site.findings import filled
 from fivesentences.reproduction.paper.site.pictures import Picture, addresses_in
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.tables.table import Column, Group, Table
@@ -78,12 +79,21 @@ def write_study_page(
         one: [(label, f"{one}.{form}") for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()]
         for one in notes
     }
+    finding = study.finding
+    if finding is not None and not finding.shown <= {f"{name}/{one.name}" for one in made}:
+        finding = None
+    if finding is not None and finding.figure is not None:  # which opens the page
+        first = finding.figure.partition("/")[2]
+        texts = {first: texts[first]} | texts
     of_paper = [claim for claim in claims if claim["paper"] == name]
     return site.write(
         folder,
         "study.html",
         f"{name}/index.html",
         paper=study.paper,
+        scale=scale.scale,
+        target=name,
+        finding=None if finding is None else filled(finding, folder),
         result=_result(scale, name, made, folder),
         on_published=_on_published(list(tables.values())),
         empty=[one.title for one in made if one.name in empty],
