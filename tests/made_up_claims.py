@@ -41,7 +41,7 @@ def numbers_of(plan: Plan, gain: Gain, wild: float = 0.1, **of_judges: dict[str,
 
     return Numbers(
         {name: per_image(run, gain, wild) for name, run in plan.all_runs.items()},
-        cast(Results, SimpleNamespace(value=value, over_directions=value)),
+        {"": cast(Results, SimpleNamespace(value=value, over_directions=value))},
         {},
         of_judges.get("judged", {}),
         of_judges.get("found", {}),

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCALE = "config/flickr8k_choice_lite0.yaml"
+SCALE, STUDY = "config/flickr8k_evidence.yaml", "evidence_choice_lite0"
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def test_a_figure_is_written_in_the_width_style_and_formats_that_are_asked_for(r
     style = tmp_path / "own.mplstyle"
     style.write_text('axes.prop_cycle: cycler("color", ["123456"])\n', encoding="utf-8")
     options = ("--width", "3.4", "--style", str(style), "--format", "pdf,svg", "--out", str(tmp_path / "figures"))
-    said = run("report", SCALE, "--only", "choice_forest", *options)
+    said = run("report", SCALE, "--only", f"{STUDY}/choice_forest", *options)
     assert said.code == 0, said.err
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["choice_forest.pdf", "choice_forest.svg"]
     drawn = (tmp_path / "figures/choice_forest.svg").read_text(encoding="utf-8")
@@ -32,14 +32,14 @@ def test_a_figure_is_written_in_the_width_style_and_formats_that_are_asked_for(r
 
 
 def test_a_table_is_written_alone(run, tmp_path):
-    said = run("report", SCALE, "--only", "evidence_choice/choices", "--format", "tex", "--out", str(tmp_path))
+    said = run("report", SCALE, "--only", f"{STUDY}/choices", "--format", "tex", "--out", str(tmp_path))
     assert said.code == 0, said.err
     assert [path.name for path in tmp_path.iterdir()] == ["choices.tex"]
 
 
 @pytest.mark.slow
 def test_several_are_written_in_a_style_that_comes_with_matplotlib(run, tmp_path):
-    names = "choice_forest, evidence_choice/choices"
+    names = f"{STUDY}/choice_forest, {STUDY}/choices"
     said = run("report", SCALE, "--only", names, "--format", "svg,csv", "--out", str(tmp_path))
     assert said.code == 0, said.err
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -47,28 +47,29 @@ def test_several_are_written_in_a_style_that_comes_with_matplotlib(run, tmp_path
         "choice_forest.svg",
         "choices.csv",
     ]
-    said = run("report", SCALE, "--only", "choice_forest", "--style", "ggplot", "--format", "svg", "--out", tmp_path)
+    said = run("report", SCALE, "--only", f"{STUDY}/choice_forest", "--style", "ggplot", "--format", "svg", "--out", tmp_path)
     assert said.code == 0 and "#e24a33" in (tmp_path / "choice_forest.svg").read_text(encoding="utf-8").lower()
 
 
 def test_results_of_another_folder_are_not_read_but_named(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = run("report", str(ROOT / SCALE), "--only", "choice_forest")
+    said = run("report", str(ROOT / SCALE), "--only", "noise_curves")
     assert said.code == 1 and str(ROOT) in said.err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--only", "choice_forst"), "did you mean 'choice_forest'?"),
-        (("--only", "choice_forest,xyzzy"), "'xyzzy'"),
-        (("--only", "xyzzy"), "choice_forest"),
-        (("--only", "choice_forest", "--style", "ggplott"), "did you mean 'ggplot'?"),
-        (("--only", "choice_forest", "--style", "own.mplstyle"), "own.mplstyle"),
-        (("--only", "choice_forest", "--format", "pfd"), "'pfd'"),
-        (("--only", "choices", "--format", "pdf"), "choices is a table"),
-        (("--only", "choices", "--width", "3"), "choices is a table"),
-        (("--only", "choice_forest", "--check"), "--check"),
+        (("--only", "noise_curvs"), "did you mean 'noise_curves'?"),
+        (("--only", "noise_curves,xyzzy"), "'xyzzy'"),
+        (("--only", "xyzzy"), "noise_curves"),
+        (("--only", "choices"), "evidence_choice_lite0/choices"),
+        (("--only", "noise_curves", "--style", "ggplott"), "did you mean 'ggplot'?"),
+        (("--only", "noise_curves", "--style", "own.mplstyle"), "own.mplstyle"),
+        (("--only", "noise_curves", "--format", "pfd"), "'pfd'"),
+        (("--only", "noise_costs", "--format", "pdf"), "noise_costs is a table"),
+        (("--only", "noise_costs", "--width", "3"), "noise_costs is a table"),
+        (("--only", "noise_curves", "--check"), "--check"),
     ],
 )
 def test_what_cannot_be_written_is_named(run, tmp_path, options, named):
@@ -77,16 +78,16 @@ def test_what_cannot_be_written_is_named(run, tmp_path, options, named):
 
 
 def test_a_width_out_of_range_is_named(run):
-    said = run("report", SCALE, "--only", "choice_forest", "--width", "0.5")
+    said = run("report", SCALE, "--only", "noise_curves", "--width", "0.5")
     assert said.code == 2 and "0.5" in said.err and "2" in said.err
 
 
 # --- altered results ------------------------------------------------------------------------------------------------
 
 NAME = Path(SCALE).stem
-TIDY = f"results/evaluation/{NAME}.parquet"
-CONTRASTS = f"results/evaluation/contrasts/{NAME}/evidence_choice/choice_differences.json"
-TABLE, FIGURE = (f"results/paper/{NAME}/evidence_choice/{file}" for file in ("choices.json", "choice_forest.csv"))
+TIDY = f"results/evaluation/{NAME}/{STUDY}.parquet"
+CONTRASTS = f"results/evaluation/contrasts/{NAME}/{STUDY}/choice_differences.json"
+TABLE, FIGURE = (f"results/paper/{NAME}/{STUDY}/{file}" for file in ("choices.json", "choice_forest.csv"))
 CLAIMS = f"results/paper/{NAME}/claims/claims.json"
 
 
@@ -127,7 +128,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     ("altered", "named"), [(TIDY, "choices"), (CONTRASTS, "choice_forest"), (CONTRASTS, "choice_differences")]
 )
 def test_nothing_is_drawn_from_numbers_that_are_not_those_of_the_manifest(run, kept, altered, named, tmp_path):
-    scale, options = ROOT / SCALE, ("--only", named, "--format", "csv", "--out", kept / "out")
+    scale, options = ROOT / SCALE, ("--only", f"{STUDY}/{named}", "--format", "csv", "--out", kept / "out")
     assert run("report", scale, *options).code == 0
     made = contents(kept / "out")
     alter(kept / altered)
@@ -150,37 +151,47 @@ def test_check_names_every_file_that_was_altered(run, kept, altered):
     assert run("report", ROOT / SCALE, "--check").code == 0
 
 
+SMALL = "flickr8k"  # which is drawn again in seconds
+OF_SMALL = f"results/paper/{SMALL}/five_sentences"
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch) -> Path:
+    """A copy of the results of a scale with few tables and figures, in which the test runs."""
+    return copied(SMALL, tmp_path, monkeypatch)
+
+
 @pytest.mark.slow
-def test_what_is_redrawn_stands_in_the_manifest(run, kept):
-    manifest = kept / f"results/paper/{NAME}/manifest.json"
+def test_what_is_redrawn_stands_in_the_manifest(run, small):
+    scale, manifest = ROOT / f"config/{SMALL}.yaml", small / f"results/paper/{SMALL}/manifest.json"
     before = json.loads(manifest.read_text(encoding="utf-8"))
-    alter(kept / TABLE)
-    (kept / FIGURE).unlink()
-    assert run("report", ROOT / SCALE, "--check").code == 1
-    assert run("report", ROOT / SCALE).code == 0
+    table, figure = f"{OF_SMALL}/table2.json", next((small / OF_SMALL).glob("*.narrow.svg"))
+    alter(small / table)
+    figure.unlink()
+    assert run("report", scale, "--check").code == 1
+    assert run("report", scale).code == 0
     after = json.loads(manifest.read_text(encoding="utf-8"))
     assert after["numbers"] == before["numbers"] and after["site"].keys() == before["site"].keys()
-    assert (kept / TABLE).read_bytes() == (ROOT / TABLE).read_bytes() and (kept / FIGURE).exists()
-    assert run("report", ROOT / SCALE, "--check").code == 0
+    assert (small / table).read_bytes() == (ROOT / table).read_bytes() and figure.exists()
+    assert run("report", scale, "--check").code == 0
 
 
 @pytest.mark.slow
-def test_pages_are_not_made_of_a_table_that_was_altered_and_cannot_be_drawn_again(run, kept):
-    for missing in (TIDY, CONTRASTS):
-        (kept / missing).unlink()
-    for page in ("choices.html", "choice_differences.html"):  # as `report` left them
-        (kept / TABLE).with_name(page).write_text("", encoding="utf-8")
-    alter(kept / TABLE)
-    before = contents(kept)
-    said = run("report", ROOT / SCALE)
-    assert said.code == 1 and TABLE in said.err and contents(kept) == before, said.err
-    shutil.copy(ROOT / TABLE, kept / TABLE)
-    assert run("report", ROOT / SCALE).code == 0
+def test_pages_are_not_made_of_a_table_that_was_altered_and_cannot_be_drawn_again(run, small):
+    scale, table = ROOT / f"config/{SMALL}.yaml", f"{OF_SMALL}/table2.json"
+    (small / f"results/evaluation/{SMALL}.parquet").unlink()
+    (small / table).with_name("table2.html").write_text("", encoding="utf-8")  # as `report` left it
+    alter(small / table)
+    before = contents(small)
+    said = run("report", scale)
+    assert said.code == 1 and table in said.err and contents(small) == before, said.err
+    shutil.copy(ROOT / table, small / table)
+    assert run("report", scale).code == 0
 
 
 def test_results_without_a_manifest_are_drawn_and_that_is_said(run, kept):
     (kept / f"results/paper/{NAME}/manifest.json").unlink()
-    said = run("report", ROOT / SCALE, "--only", "choices", "--format", "csv", "--out", "out")
+    said = run("report", ROOT / SCALE, "--only", f"{STUDY}/choices", "--format", "csv", "--out", "out")
     assert said.code == 0 and "manifest.json" in said.out
 
 

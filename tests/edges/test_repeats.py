@@ -148,11 +148,11 @@ def test_a_repeat(case, carry_out):
 
 def test_formats_and_exhibits_said_twice_are_written_once(run, tmp_path, monkeypatch):
     monkeypatch.chdir(CONFIG.parent)
-    scale = "config/flickr8k_choice_lite0.yaml"
-    names = "choices,evidence_choice/choices,choices"
+    scale = "config/flickr8k_evidence.yaml"
+    names = "noise,evidence_noise/noise,noise"
     said = run("report", scale, "--only", names, "--format", "tex,.TEX,csv,tex", "--out", tmp_path)
     assert said.code == 0 and len(said.out.split()) == 2, said
-    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["choices.csv", "choices.tex"]
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["noise.csv", "noise.tex"]
 
 
 # --- configuration: a repeat is refused wherever it stands ---------------------------------------------------------

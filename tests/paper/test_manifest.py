@@ -36,8 +36,8 @@ def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_a
 
 
 def test_other_photographs_than_those_of_the_kept_numbers_are_named(root: Path, tmp_path: Path, monkeypatch) -> None:
-    scale = root / "config" / "flickr8k_choice.yaml"
-    manifest = read_manifest(root / "results" / "paper" / "flickr8k_choice" / "manifest.json")
+    scale = root / "config" / "flickr8k_evidence.yaml"
+    manifest = read_manifest(root / "results" / "paper" / "flickr8k_evidence" / "manifest.json")
     ((path, what),) = (
         (path, known[manifest["inputs"][path]])
         for path, known in plan_of(scale_of(read_yaml(scale), scale), scale.parent).datasets.variants().items()
@@ -101,6 +101,6 @@ def test_a_few_numbers_of_every_scale_are_those_of_its_kinds_of_run() -> None:
 
 
 def test_a_difference_whose_table_is_not_made_is_left_out(root, tmp_path) -> None:
-    finding = Finding(**read_yaml(root / "config" / "flickr8k_choice.yaml")["finding"])
+    finding = Finding(**read_yaml(root / "config" / "studies" / "evidence_choice.yaml")["finding"])
     assert metrics_of({}, finding, tmp_path) == {}
-    assert metrics_of({}, finding, root / "results/paper/flickr8k_choice")["low"] > 0
+    assert metrics_of({}, finding, root / "results/paper/flickr8k_evidence")["low"] > 0

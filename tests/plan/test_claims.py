@@ -8,9 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from fivesentences.config.reading import check
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.evaluation.published import read_published
-from fivesentences.reproduction.plan.plan import Plan
+from fivesentences.reproduction.plan.plan import Plan, plan_of, scale_of
 from fivesentences.reproduction.plan.runs_of_claims import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.reproduction.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.reproduction.study.study import PaperClaims, read_claims
@@ -27,7 +28,14 @@ def papers() -> list[PaperClaims]:
 
 @pytest.fixture
 def evidence() -> Plan:
-    return plan_named("flickr8k_evidence")
+    """The studies of that scale that have its settings."""
+    return questions(*(f"evidence_{name}" for name in ("margins", "length", "seeds", "fractions", "daa")))
+
+
+def questions(*studies: str) -> Plan:
+    path = CONFIG / "flickr8k_evidence.yaml"
+    stated = {"studies": list(studies)}
+    return plan_of(scale_of(read_yaml(path) | stated, path, stated=stated), CONFIG)
 
 
 @pytest.fixture
@@ -164,8 +172,8 @@ def test_later_epochs_are_other_settings_of_the_same_data(evidence):
 
 
 def test_runs_with_wrong_pairs_test_claims_on_noise_alone():
-    plan = plan_named("flickr8k_noise")
-    found = plan.report.cells_of_claims("flickr8k_noise")
+    plan = questions("evidence_noise")
+    found = plan.report.cells_of_claims("flickr8k_evidence")
     noisy = {name for name, run in plan.runs.items() if run.training.noise}
     assert len(noisy) == 2 * 7 * 5
     for (paper, claim), of_claim in found.items():
@@ -205,7 +213,7 @@ def test_values_per_image_stand_behind_sums_of_the_main_phi_alone(evidence):
 def test_a_metric_or_inference_that_the_scale_lacks_has_no_cells(evidence):
     assert cells(evidence, "daa_supp", "daa_asp_bleu") == []  # it has no such phi
     assert cells(evidence, "knn_margin", "csls_raises_recall") == []  # nothing is read so
-    assert len(cells(plan_named("flickr8k_claims"), "knn_margin", "csls_raises_recall")) == 3
+    assert len(cells(questions("evidence_inference"), "knn_margin", "csls_raises_recall")) == 3
     assert cells(evidence, "sched_sam", "beats_cca") == []
 
 

@@ -15,7 +15,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 
 def planned(**changes: Any) -> Plan:
-    path = CONFIG / "flickr8k_choice.yaml"
+    path = CONFIG / "flickr8k.yaml"
     content = read_yaml(path) | {"judged_phis": {"llm": {"flickr8k": "data/llm.csv"}}} | changes
     return plan_of(scale_of(content, path), CONFIG)
 
@@ -25,7 +25,7 @@ def test_scores_are_a_phi_of_evaluation_made_of_the_file_of_its_dataset() -> Non
     assert "judged:llm" in plan.phi.matrices
     assert plan.phi.scores_of("flickr8k", ["cider", "judged:llm"]) == [Path("data/llm.csv")]
     assert plan.phi.scores_of("flickr8k", ["cider"]) == []
-    assert any("data/llm.csv is not here" in one for one in plan.missing_downloads("flickr8k_choice"))
+    assert any("data/llm.csv is not here" in one for one in plan.missing_downloads("flickr8k"))
 
 
 @pytest.mark.parametrize(

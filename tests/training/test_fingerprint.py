@@ -60,7 +60,7 @@ from fivesentences.reproduction.categories.training.code import code_of_method
 from fivesentences.training.fingerprint import fingerprint
 
 found, place = {}, SimpleNamespace(type="cpu")
-for scale in ("demo", "flickr8k_choice"):
+for scale in ("demo", "flickr8k_evidence"):
     path = Path(CONFIG, f"{scale}.yaml")
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     for name, run in plan.all_runs.items():

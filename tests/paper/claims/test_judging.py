@@ -127,7 +127,7 @@ def test_models_are_ranked_where_there_are_several(plan, planned, make_scale):
     runs = several.trained_at(several.scale.scale)
     settings = {run.rpartition("/")[0] for run in runs}
     assert cell["label"].startswith(f"scenes, {len(settings)} settings of 2 models; ")
-    numbers = numbers_of(several, lambda run: 0.0).results
+    numbers = numbers_of(several, lambda run: 0.0).results[""]
     sums = [
         pd.Series({run: one(run) for run in runs}).groupby(lambda run: run.rpartition("/")[0]).mean()
         for one in (lambda run: numbers.over_directions(run, RSUM), lambda run: numbers.over_directions(run, NSUM))
@@ -221,7 +221,7 @@ def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(
         values = 0.4 + better + 0.001 * noise(name, 40)[:, None] + 0.1 * noise("hard documents", 40)[:, None]
         frame = pd.DataFrame(np.repeat(values, len(COLUMNS), axis=1), columns=COLUMNS)
         precisions |= {(name, selection): frame for selection in ("map", "last")}
-    found = judged_of(plan, Numbers({}, None, precisions, {}))
+    found = judged_of(plan, Numbers({}, {}, precisions, {}))
     for name in ("both_parts", "beats_cca", "beats_fixed"):
         one = found[f"sched_sam/{name}"]
         assert (one["verdict"], one["unit"]) == ("holds", "fraction")
@@ -241,7 +241,7 @@ def test_a_method_is_compared_between_directions_query_by_query_and_between_docu
         index = pd.Index([f"{run.documents} {place}" for place in range(count)])
         frame = pd.DataFrame(values, columns=COLUMNS, index=index)
         precisions |= {(name, selection): frame for selection in ("map", "last")}
-    judged = judged_of(plan, Numbers({}, None, precisions, {}))
+    judged = judged_of(plan, Numbers({}, {}, precisions, {}))
     found = {cell["label"]: cell["effect"] for one in judged.values() for cell in one["cells"]}
     texts = [effect for label, effect in found.items() if label.endswith("t2i against i2t")]
     assert [effect["value"] for effect in texts] == pytest.approx([0.1, 0.1])
@@ -303,7 +303,7 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(plan, written):
 
 def test_a_scale_without_runs_has_a_page_and_a_file_of_another_kind_is_refused(planned, make_scale, tmp_path):
     plan, folder = planned(make_scale(roles={}, features=None, only=["judged"])), tmp_path / "claims"
-    found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
+    found = judge_claims(plan, "tiny", Numbers({}, {}, {}, {}))
     write_claims(found, plan.scale, Site.of(plan.report.site("tiny")), folder / "claims")
     assert {one["verdict"] for one in found} == {"nobody has run it"}
     assert (folder / "claims.csv").read_text().startswith("paper,name,") and (folder / "claims.html").is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fivesentences.reproduction.paper.claims.ledger import MIXED, NOBODY, over_scales, write_ledger
+from fivesentences.reproduction.paper.claims.ledger import MIXED, NOBODY, experiments_of, over_scales, write_ledger
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.reproduction.paper.claims.writing import read_claims
 from fivesentences.reproduction.study.study import read_claims as claims_of_papers
@@ -18,6 +19,11 @@ from fivesentences.reproduction.study.study import read_claims as claims_of_pape
 ROOT = Path(__file__).parents[3]
 LISTED = ["git", "ls-files", "results/paper/*/claims/claims.json"]
 KEPT = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
+
+
+def experiments_in(path: Path) -> list[dict[str, Any]]:
+    content = read_claims(path)
+    return [one for claim in content["claims"] for _, one in experiments_of(content["scale"], claim)]
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parts[-3])
@@ -34,7 +40,7 @@ def test_kept_verdicts_follow_from_the_kept_effects(path: Path) -> None:
 
 
 def test_what_would_decide_a_claim_is_said_of_every_one_that_no_kept_results_decide_and_of_no_other() -> None:
-    kept = [claim for path in KEPT for claim in read_claims(path)["claims"]]
+    kept = [claim for path in KEPT for claim in experiments_in(path)]
     decided = {(claim["paper"], claim["name"]) for claim in kept if claim["verdict"] in DECIDED}
     claims = [(paper.name, one) for paper in claims_of_papers(ROOT / "config", {}, "") for one in paper.claims.claims]
     assert {(paper, one.name) for paper, one in claims if not one.needs} == decided
@@ -47,14 +53,20 @@ def test_the_ledger_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path)
         kept = (ROOT / "results" / "paper" / "claims" / name).read_bytes()
         assert (tmp_path / name).read_bytes() == kept, f"{name} is of other results; run docs/tools/ledger"
     frame = pd.read_csv(tmp_path / "claims.csv", index_col=["paper", "name"])
-    for path in KEPT:
-        content = read_claims(path)
-        kept = {verdict: count for verdict, count in content["counts"].items() if count}
-        added = len(frame) - sum(kept.values())  # claims that were written since
-        kept[NOBODY] = kept.get(NOBODY, 0) + added
-        assert frame[content["scale"]].value_counts().to_dict() == kept and added >= 0
-        for claim in content["claims"]:
-            assert frame.loc[(claim["paper"], claim["name"]), content["scale"]] == claim["verdict"]
+    kept = Counter((one["paper"], one["name"], one["verdict"]) for path in KEPT for one in experiments_in(path))
+    for claim, line in frame.iterrows():
+        assert line["experiments"] == sum(count for key, count in kept.items() if key[:2] == claim)
+        assert all(line[verdict] == kept[*claim, verdict] for verdict in DECIDED)
+        assert (line["verdict"] == NOBODY) == (line["experiments"] == 0)
+
+
+def test_studies_with_settings_of_their_own_are_experiments_with_verdicts_of_their_own() -> None:
+    claim = found("open: settings disagree", 1, 30) | {"claim": "SAM helps."}
+    for cell, study, outcome in zip(claim["cells"], ("", "noise"), ("holds", "open"), strict=True):
+        cell |= {"outcome": outcome} | ({"study": study} if study else {})
+    alone = dict(experiments_of("a", claim))
+    assert list(alone) == ["a", "a: noise"] and [len(one["cells"]) for one in alone.values()] == [1, 1]
+    assert [one["verdict"] for one in alone.values()] == ["holds", "open: interval too wide"]
 
 
 def found(verdict: str, *widths: float | None, seeds: int = 5, **more: Any) -> dict[str, Any]:

@@ -314,7 +314,7 @@ def test_every_page_says_which_copy_of_the_data_its_numbers_are_of(tmp_path, mon
 
 def test_a_flickr8k_scale_knows_the_copy_that_the_kept_numbers_are_of():
     config = Path(__file__).parents[3] / "config"
-    plan = plan_of(scale_of(read_yaml(config / "flickr8k_choice.yaml"), config / "flickr8k_choice.yaml"), config)
-    manifest = read_manifest(config.parent / "results/paper/flickr8k_choice/manifest.json")
-    ((path, known),) = plan.report.site("flickr8k_choice")["variants"].items()
+    plan = plan_of(scale_of(read_yaml(config / "flickr8k_evidence.yaml"), config / "flickr8k_evidence.yaml"), config)
+    manifest = read_manifest(config.parent / "results/paper/flickr8k_evidence/manifest.json")
+    ((path, known),) = plan.report.site("flickr8k_evidence")["variants"].items()
     assert manifest["inputs"][path] in known

@@ -69,9 +69,9 @@ def report(
 
         fivesentences report config/demo.yaml
 
-        fivesentences report config/flickr8k_choice.yaml --only choice_forest --width 3.4 --format pdf
+        fivesentences report config/flickr8k_evidence.yaml --only evidence_choice/choice_forest --width 3.4 --format pdf
 
-        fivesentences report config/flickr8k_choice.yaml --only choices --format tex --out paper
+        fivesentences report config/flickr8k_evidence.yaml --only evidence_choice/choices --format tex --out paper
     """
     for package in ("jinja2", "matplotlib"):
         need(package, "plots", "report")
@@ -113,7 +113,7 @@ def report(
         if absent := [path for path in (*numbers, *archives) if not path.exists()]:
             if only or (absent[0] in numbers and not all(path.exists() for path in there) and not ours):
                 clone = scale.absolute().parent.parent
-                elsewhere = not clone.samefile(Path()) and (clone / absent[0]).exists()
+                elsewhere = not clone.samefile(Path()) and any((clone / one).exists() for one in (absent[0], tidy))
                 cure = f"results are read from the current folder: run the command in {clone}" if elsewhere else CURE
                 what = "this file is missing," if absent[0] in numbers else "these photographs are missing,"
                 raise InputError(f"{what} which {exhibit} needs", where=absent[0], cure=cure)

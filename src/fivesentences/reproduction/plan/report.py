@@ -16,7 +16,14 @@ from fivesentences.reproduction.plan.datasets import Datasets
 from fivesentences.reproduction.plan.features import Features
 from fivesentences.reproduction.plan.phi import Phi
 from fivesentences.reproduction.plan.runs import Runs
-from fivesentences.reproduction.plan.runs_of_claims import MethodCell, RunCell, candidates_of, method_cells, run_cells
+from fivesentences.reproduction.plan.runs_of_claims import (
+    MethodCell,
+    RunCell,
+    candidates_of,
+    method_cells,
+    run_cells,
+    without_repeats,
+)
 from fivesentences.reproduction.study.claims import LevelTest, MethodsTest, RunsTest
 from fivesentences.reproduction.study.expand import Made
 from fivesentences.reproduction.study.study import PaperClaims
@@ -164,7 +171,7 @@ class Report:
                             found[paper, one.name] += [replace(cell, asked_by=asked_by) for cell in cells]
                         case _:
                             pass  # its numbers are not those of runs in pairs
-            self._cells[scale] = found
+            self._cells[scale] = {claim: without_repeats(cells) for claim, cells in found.items()}
         return self._cells[scale]
 
     def tidy(self, scale: str) -> list[Path]:
@@ -293,12 +300,15 @@ class Report:
 
     @property
     def targets(self) -> dict[str, list[Path]]:
-        """Named targets: stages, and every table and figure by ``study_name``, and by ``name`` where that is unique."""
+        """Named targets: stages, studies, and every table and figure by ``study_name``, or ``name`` where it is unique.
+
+        A study has the page of its tables and figures as target, by its name, without ``evidence_`` too.
+        """
         places, name, exhibits = self.shown.places, self.shown.scale.scale, self.exhibit_files
         shown = self.shown_at(name)
         pages = {study: [places.page(name, f"{study}/index.html")] for study in shown}
         pages |= {study.removeprefix("evidence_"): files for study, files in pages.items()}
-        return pages | {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
+        return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | pages | {
             "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
             "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
             "training_inputs": self.inputs_of_training(self.shown.runs.values()),

@@ -7,7 +7,7 @@ settings, whatever a study calls them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fivesentences.config.types import Inference, as_list, asked
@@ -204,6 +204,25 @@ def _cell(test: RunsTest | LevelTest, losses: Sequence[LossSpec], settings: Sequ
         for factor, of_loss, measure, inference in sides
     )
     return RunCell(terms, seeds, tuple(losses), tuple(map(_any, settings)))
+
+
+def without_repeats(cells: Sequence[Any]) -> list[Any]:
+    """Leave out a test whose runs are all among those of another study's test of the same, which has more seeds."""
+    return [
+        one
+        for place, one in enumerate(cells)
+        if not any(_is_within(one, other, place > there) for there, other in enumerate(cells) if there != place)
+    ]
+
+
+def _is_within(one: Any, other: Any, later: bool) -> bool:
+    """Tell whether a test repeats part of another: of two with the same runs the later one does."""
+    if not (isinstance(one, RunCell) and isinstance(other, RunCell)) or one.asked_by == other.asked_by:
+        return False
+    pairs = list(zip(one.terms, other.terms, strict=False))
+    alike = len(one.terms) == len(other.terms) and all(replace(a, runs=()) == replace(b, runs=()) for a, b in pairs)
+    within = alike and all(set(a.runs) <= set(b.runs) for a, b in pairs)
+    return within and (later or any(len(a.runs) < len(b.runs) for a, b in pairs))
 
 
 def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], scale: Scale) -> list[MethodCell]:

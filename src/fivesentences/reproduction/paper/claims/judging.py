@@ -58,8 +58,9 @@ FEWEST_SETTINGS = 8  # for a rank correlation over settings
 CONTRASTS = ("contrasts", "subspace_contrasts")  # what exhibits of differences read
 Unit = Literal["points", "fraction", ""]
 # One test of a claim: which runs, in words; what was measured; the address of the table or figure that shows its runs
-# ("" if none does), from the page of claims; and its runs without their seeds, as the page of runs names them.
-Tested = tuple[str, Effect, str, list[str]]
+# ("" if none does), from the page of claims; its runs without their seeds, as the page of runs names them; and what
+# navigation calls the study with settings of its own whose runs they are ("" for those of the scale).
+Tested = tuple[str, Effect, str, list[str], str]
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any
     Returns:
         For each claim ``paper`` (its file) and ``title``; what ``config/claims`` says of it; ``verdict`` by the rules
         of ``verdicts``; ``unit`` of its effects ("points" of percent, "fraction", or "" for others); the ``smallest``
-        effect that counts; and ``cells``, its tests: ``label``, ``effect``, ``outcome``, ``link`` and ``kinds``, see
-        ``Tested``.
+        effect that counts; and ``cells``, its tests: ``label``, ``effect``, ``outcome``, ``link``, ``kinds`` and
+        ``study``, see ``Tested``.
 
     Raises:
         InputError: If a run has no values.
@@ -155,12 +156,13 @@ class _Judge:
         test, (unit, smallest) = claim.test, _unit(claim.test)
         level = test.level if isinstance(test, LevelTest | RanksTest | SizeTest) else 0.0
         tested = list(self._tested(test, paper.study, made))
-        outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
-        chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _, _ in tested]
-        verdict = verdict_of(outcomes, chances, any(effect.is_repeated for _, effect, _, _ in tested))
+        outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
+        chances = [chance_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
+        verdict = verdict_of(outcomes, chances, any(effect.is_repeated for _, effect, *_ in tested))
         cells = [
             {"label": label, "effect": asdict(effect), "outcome": outcome, "link": link, "kinds": kinds}
-            for (label, effect, link, kinds), outcome in zip(tested, outcomes, strict=True)
+            | ({"study": study} if study else {})
+            for (label, effect, link, kinds, study), outcome in zip(tested, outcomes, strict=True)
         ]
         said = claim.model_dump(mode="json", exclude_defaults=True)
         about = {"verdict": verdict, "unit": unit, "smallest": smallest, "cells": cells}
@@ -188,10 +190,12 @@ class _Judge:
                         for address, runs, differences in self.shown
                         if runs >= set(cell.runs) and (contrasted or not differences)
                     )
-                    label = cell_in_words(cell, test, study)
-                    if isinstance(cell, RunCell) and cell.asked_by:
-                        label = f"{self.plan.studies[cell.asked_by].short or cell.asked_by}: {label}"
-                    yield label, effect, next(links, ""), unique(map(kind_of, cell.runs))
+                    called = self._called(getattr(cell, "asked_by", ""))
+                    label = f"{called}: " * bool(called) + cell_in_words(cell, test, study)
+                    yield label, effect, next(links, ""), unique(map(kind_of, cell.runs)), called
+
+    def _called(self, study: str) -> str:
+        return study and (self.plan.studies[study].short or study)
 
     def _of_runs(self, cell: RunCell) -> Effect:
         columns, frames = cell.per_image(self.phi), self.numbers.per_image
@@ -250,7 +254,7 @@ class _Judge:
                 continue
             x, y = (means[side].to_numpy(np.float64) for side in ("x", "y"))
             label = f"{dataset}, {len(means)} settings of {len(models)} models{_close_ones(x, y)}"
-            yield label, rank_correlation(x, y), self.reading.get("every_run", ""), []
+            yield label, rank_correlation(x, y), self.reading.get("every_run", ""), [], self._called(asked_by)
 
     def _of_judges(self, test: JudgesTest) -> Iterator[Tested]:
         """Yield one test per judge."""
@@ -263,7 +267,7 @@ class _Judge:
             sides = [known[column].to_numpy() for column in columns]
             images, human = pd.factorize(known["image_id"])[0], known["human"].to_numpy()
             effect = correlation_difference(sides[0], sides[1] if len(sides) > 1 else None, human, images)
-            yield f"{judge.replace('_', ' ')}, {len(known):,} pairs", effect, self.reading.get("correlations", ""), []
+            yield f"{judge.replace('_', ' ')}, {len(known):,} pairs", effect, self.reading.get("correlations", ""), [], ""
 
     def _of_found(self, test: FoundTest) -> Iterator[Tested]:
         """Yield one test per judge."""
@@ -273,7 +277,7 @@ class _Judge:
                 a, b = (np.log10(searched[order].to_numpy(np.float64)) for order in (test.a, test.b))
                 effect = mean_over_images(b - a, pd.factorize(searched.index.get_level_values("image_id"))[0])
                 label = f"{judge.replace('_', ' ')}, {len(searched):,} right pairs"
-                yield label, effect, self.reading.get("found_positives", ""), []
+                yield label, effect, self.reading.get("found_positives", ""), [], ""
 
     def _of_own_captions(self, test: OwnBelowTest) -> Iterator[Tested]:
         """Yield the percentage of own captions below the bar, if the judge's table of pairs has that phi."""
@@ -285,7 +289,7 @@ class _Judge:
         if len(own):
             label = f"{len(own):,} captions, {REFERENCES[test.references]}"
             effect = mean_over_images(low, pd.factorize(own["image_id"])[0])
-            yield label, effect, self.reading.get("correlations", ""), []
+            yield label, effect, self.reading.get("correlations", ""), [], ""
 
     def _of_first_pairs(self, test: AmongTest) -> Iterator[Tested]:
         """Yield the number of right pairs among the first, if pairs were searched by that phi."""
@@ -296,7 +300,7 @@ class _Judge:
             within = np.where(reached, float(len(right)), 0.0)  # its mean is how many there are
             effect = mean_over_images(within, pd.factorize(right["image_id"])[0])
             label = f"of {len(right):,} right pairs, among the first {test.first:,}"
-            yield label, effect, self.reading.get("found_positives", ""), []
+            yield label, effect, self.reading.get("found_positives", ""), [], ""
 
 
 def _close_ones(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,16 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, Verdict
-from fivesentences.reproduction.paper.claims.writing import LEDGER, adjusted_verdicts, line_of, number_here, read_claims
+from fivesentences.reproduction.paper.claims.writing import (
+    LEDGER,
+    adjusted_verdicts,
+    line_of,
+    number_here,
+    read_claims,
+    verdict_again,
+)
 from fivesentences.reproduction.paper.site.shell import Site, SitePage
+from fivesentences.reproduction.paper.text.names import unique
 from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.storage import replacing
 
@@ -40,7 +48,9 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     """
     scales = [read_claims(path) for path in files]
     titles = {scale["scale"]: scale["title"] for scale in scales}
-    every = [(scale["scale"], claim) for scale in scales for claim in scale["claims"]]
+    of_scales = dict(titles)
+    every = [one for scale in scales for claim in scale["claims"] for one in experiments_of(scale["scale"], claim)]
+    titles |= {name: f"{titles[claim['scale']]}: {claim['study']}" for name, claim in every if claim["study"]}
     adjusted = adjusted_verdicts([claim for _, claim in every])
     tested: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for (name, claim), verdict in zip(every, adjusted, strict=True):
@@ -62,19 +72,30 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         "rule": (*RULE, on_many),
     }
     pages = [SitePage("", "Claims", LEDGER.name)]
-    pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in titles.items()]
+    pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in of_scales.items()]
     site = Site("Kept results", tuple(pages))
     for template, name in (("ledger.html", LEDGER.name), ("ledger.md", "claims.md")):
         with replacing(folder / name) as temporary:
             temporary.write_text(site.render(template, name, **values), encoding="utf-8")
     frame = pd.DataFrame(
         {name: row[name] for name in ("paper", "name", "claim", "verdict", "adjusted", "best")}
-        | dict.fromkeys(titles, NOBODY)
-        | {one["scale"]: one["verdict"] for one in row["experiments"]}
+        | {"experiments": len(row["experiments"])}
+        | {word: sum(one["verdict"] == word for one in row["experiments"]) for word in DECIDED}
         for row in rows
     )
     with replacing(folder / "claims.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def experiments_of(scale: str, claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a stored claim once for the runs of its scale, and once for each study with settings of its own.
+
+    With the name of each experiment; its ``verdict`` is that of its ``cells`` alone.
+    """
+    for study in unique(cell.get("study", "") for cell in claim["cells"]):
+        cells = [cell for cell in claim["cells"] if cell.get("study", "") == study]
+        alone = {**claim, "cells": cells, "scale": scale, "study": study}
+        yield f"{scale}: {study}" if study else scale, alone | {"verdict": verdict_again(alone)}
 
 
 def over_scales(claims: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> dict[str, Any]:
@@ -88,7 +109,9 @@ def over_scales(claims: Mapping[str, Mapping[str, Any]], titles: Mapping[str, st
         return {"verdict": NOBODY, "adjusted": "", "best": "", "experiments": [], "why": ""}
     order = sorted(claims, key=lambda scale: _imprecision(claims[scale]))
     verdict = one_verdict([claims[scale]["verdict"] for scale in order])
-    lines = [line_of(claims[scale]) | {"scale": scale, "title": titles[scale]} for scale in order]
+    lines = [
+        line_of(claims[name]) | {"scale": claims[name].get("scale", name), "title": titles[name]} for name in order
+    ]
     best, adjusted = claims[order[0]], one_verdict([claims[scale]["adjusted"] for scale in order])
     about = {"verdict": verdict, "adjusted": "" if adjusted == verdict else adjusted, "best": order[0]}
     return about | {"experiments": lines, "why": _why(best, len(order))}

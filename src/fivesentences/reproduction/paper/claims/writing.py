@@ -22,6 +22,7 @@ from fivesentences.reproduction.paper.claims.verdicts import (
     chance_of_failing,
     chance_of_verdict,
     still_decided,
+    verdict_of,
 )
 from fivesentences.reproduction.paper.site.runs import anchor_of
 from fivesentences.reproduction.paper.site.shell import Site
@@ -121,6 +122,15 @@ def chance_of_claim(claim: Stored) -> float:
     of = {"fails": chance_of_failing}
     chances = [of.get(cell["outcome"], chance_of)(Effect(**cell["effect"]), *given) for cell in cells]
     return chance_of_verdict(claim["verdict"], [cell["outcome"] for cell in cells], chances)
+
+
+def verdict_again(claim: Stored) -> Verdict:
+    """Return the verdict of some stored ``cells``, by the rules of ``verdict_of``."""
+    test, effects = claim["test"], [Effect(**cell["effect"]) for cell in claim["cells"]]
+    given = test.get("expect", "more"), claim["smallest"], test.get("level", 0.0)
+    chances = [chance_of(effect, *given) for effect in effects]
+    outcomes = [cell["outcome"] for cell in claim["cells"]]
+    return verdict_of(outcomes, chances, any(effect.is_repeated for effect in effects))
 
 
 def adjusted_verdicts(claims: Sequence[Stored]) -> list[str]:
