@@ -33,6 +33,31 @@ def nearby(path: Path | str) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
+# Scales of earlier versions that are studies of flickr8k_evidence.yaml now, by the file's name without its suffix.
+MOVED = {
+    "flickr8k_choice": "evidence_choice",
+    "flickr8k_choice_cvse": "evidence_cvse",
+    "flickr8k_choice_limits": "evidence_choice_limits",
+    "flickr8k_choice_lite0": "evidence_choice_lite0",
+    "flickr8k_choice_phis": "evidence_choice_phis",
+    "flickr8k_choice_schedule": "evidence_schedule",
+    "flickr8k_choice_temperatures": "evidence_temperatures",
+    "flickr8k_choice_vse_infinity": "evidence_vse_infinity",
+    "flickr8k_claims": "evidence_inference, evidence_negatives",
+    "flickr8k_daa": "evidence_daa_metrics",
+    "flickr8k_models": "evidence_models",
+    "flickr8k_noise": "evidence_noise",
+    "flickr8k_rivals": "evidence_rivals",
+    "flickr8k_rivals_limits": "evidence_rivals_limits",
+}
+
+
+def moved(path: Path) -> str | None:
+    """Say which studies a missing scale of an earlier version is now; None for any other file."""
+    studies = MOVED.get(path.stem)
+    return None if studies is None else f"name flickr8k_evidence.yaml with studies: [{studies}], which it is now"
+
+
 def config_file(name: str, beside: Path) -> Path:
     """Return a file of the configuration.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from fivesentences.config.files import moved
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean
 
@@ -74,7 +75,7 @@ def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
         circle = " -> ".join(file.name for file in (*seen, other))
         raise InputError(f"{path}: extends is '{base}', which leads back to a file on the way: {circle}.")
     if not other.is_file():
-        raise InputError(f"{path}: extends is '{base}', but there is no file {other}.")
+        raise InputError(f"extends is '{base}', but there is no file {other}", where=path, cure=moved(other))
     found = _extended(read_yaml(other), other, seen)
     if not isinstance(found, dict):
         raise InputError(f"{path}: extends is '{base}', but that file holds no mapping of keys to values.")

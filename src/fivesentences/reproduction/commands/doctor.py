@@ -24,6 +24,7 @@ from fivesentences.config.consents import is_agreed
 from fivesentences.config.datasets import Catalogue, CatalogueFile
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
+from fivesentences.config.files import moved
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, counted, first_of, pip_install
 from fivesentences.machine import best_device, hardware, processors
@@ -229,7 +230,7 @@ def _cluster() -> Iterator[Finding]:
 
 def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
-    check_file(path, "name a scale, such as config/demo.yaml in a clone of the repository")
+    check_file(path, moved(path) or "name a scale, such as config/demo.yaml in a clone of the repository")
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     scale = plan.scale.scale
     by_table = {name: count for name in plan.exhibits if (count := len(plan.report.shown_by(scale, name)))}
@@ -263,7 +264,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     costs, of_models = _costs(plan, list(by_table))
     rows = [[name, f"{count:,}", *_in_words(costs[name])] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs"), *COST], rows, title)]
-    sheets += [*of_models, *_besides(plan)]
+    sheets += [*_studies(plan), *of_models, *_besides(plan)]
     if not downloads:
         sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, *notes])
     if downloads:
@@ -279,6 +280,23 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     }
     sizes = [{"path": file, "bytes": about.size, "by_hand": by_hand.get(file)} for file, about in downloads.items()]
     return sheets, content | {"downloads": sizes}
+
+
+def _studies(plan: Plan) -> list[Sheet]:
+    """Return a table of what each study trains, where some have settings of their own; runs that several share count in each."""
+    scale = plan.scale.scale
+    if plan.pools_of(scale) in ([scale], []):
+        return []
+    times = MEASURED[next(iter(MEASURED))] | seconds_per_step(plan.places, plan.datasets)
+    rows = []
+    for name in plan.report.shown_at(scale):
+        shown = dict.fromkeys(
+            run for exhibit in plan.of_study(plan.exhibits, name) for run in plan.report.shown_by(scale, exhibit)
+        )
+        cost = training_of([plan.runs[run] for run in shown if run in plan.runs], plan.datasets, times)
+        rows.append([name.removeprefix("evidence_"), f"{cost.runs:,}", *_in_words(cost)])
+    made = f"uv run snakemake {rows[0][0]} --configfile {plan.config / scale}.yaml"
+    return [Sheet(["study"], [("", "runs"), *COST], rows, "What each study trains", [f"One of them: {made}"])]
 
 
 def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], list[Sheet]]:

@@ -12,6 +12,7 @@ import typer
 from fivesentences.choices import each_once
 from fivesentences.commands.arguments import Quiet, names_typed
 from fivesentences.corpus import Photographs
+from fivesentences.config.files import moved
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean, need
 from fivesentences.reproduction.plan.plan import plan_of, scale_of
@@ -80,7 +81,7 @@ def report(
     from fivesentences.reproduction.paper.rendering import OF_RESULTS, write_exhibit
     from fivesentences.reproduction.paper.site.remaking import remake_pages
 
-    check_file(scale, "name a scale, such as config/demo.yaml in a clone of the repository")
+    check_file(scale, moved(scale) or "name a scale, such as config/demo.yaml in a clone of the repository")
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
     chosen: dict[str, TableSpec | FigureSpec] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,16 @@ RULE = (
 )
 
 
-def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: Path) -> None:
+def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: Path) -> dict[str, int]:
     """Write ``folder/index.html``, ``claims.md`` and ``claims.csv``.
 
     Args:
         files: The ``claims.json`` of each scale.
         papers: Claims of the papers, one row each.
         folder: A folder beside those of the scales.
+
+    Returns:
+        How many claims have each verdict.
 
     Raises:
         InputError: If a file is missing or does not hold claims.
@@ -71,7 +75,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         "rows": rows,
         "rule": (*RULE, on_many),
     }
-    pages = [SitePage("", "Claims", LEDGER.name)]
+    pages = [SitePage("", "All findings", "../index.html"), SitePage("", "Claims", LEDGER.name)]
     pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in of_scales.items()]
     site = Site("Kept results", tuple(pages))
     for template, name in (("ledger.html", LEDGER.name), ("ledger.md", "claims.md")):
@@ -85,6 +89,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     )
     with replacing(folder / "claims.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
+    return dict(Counter(row["verdict"] for row in rows))
 
 
 def experiments_of(scale: str, claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

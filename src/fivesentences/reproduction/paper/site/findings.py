@@ -31,6 +31,29 @@ def filled(finding: Finding, folder: Path) -> dict[str, Any]:
     return texts | {"tiles": tiles, "not_shown": [fill(text) for text in finding.not_shown]}
 
 
+def card_of(finding: Finding, folder: Path, page: str, below: str = "") -> dict[str, Any]:
+    """Fill what other pages show of a finding: its headline, first number, first limit and figure.
+
+    Args:
+        finding: The finding.
+        folder: Folder of its site.
+        page: The page that opens with it, from the folder of the site.
+        below: Path of that folder from the page that shows the card, with a slash at its end.
+
+    Raises:
+        InputError: As ``filled``.
+    """
+    found = filled(finding, folder)
+    return {
+        "page": f"{below}{page}",
+        "picture": None if finding.figure is None else f"{below}{finding.figure}.narrow.svg",
+        "kicker": found["kicker"],
+        "headline": found["headline"],
+        "tile": found["tiles"][0],
+        "limit": found["not_shown"][0],
+    }
+
+
 def kind_of(ends: Sequence[str], bad: bool) -> str:
     """Return the colour of a number: "good" only where its interval leaves 0 out, "open" where it contains 0.
 

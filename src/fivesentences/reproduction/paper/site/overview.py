@@ -12,7 +12,7 @@ from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED
 from fivesentences.reproduction.paper.claims.writing import VERDICTS, Stored, counts_of, line_of
-from fivesentences.reproduction.paper.site.findings import filled
+from fivesentences.reproduction.paper.site.findings import card_of, filled
 from fivesentences.reproduction.paper.site.pictures import Picture, addresses_in
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.site.study import count_of, shared_notes
@@ -67,7 +67,7 @@ def write_overview(
         scale=scale.scale,
         finding=None if finding is None else _main(finding, studies, folder),
         cards=[
-            _card(name, study, folder)
+            card_of(study.finding, folder, f"{name}/index.html")
             for name, study in studies.items()
             if study.finding is not None and study.finding.shown <= here
         ],
@@ -92,16 +92,6 @@ def _main(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[
     """Fill the finding of the scale, with its figure."""
     picture = None if finding.figure is None else _picture(studies, folder, finding.figure)
     return filled(finding, folder) | {"picture": picture}
-
-
-def _card(name: str, study: Study, folder: Path) -> dict[str, Any]:
-    """Fill what the overview shows of a study's finding: its headline, first number, first limit and figure."""
-    assert study.finding is not None  # as asked
-    found, figure = filled(study.finding, folder), study.finding.figure
-    picture = None if figure is None else (f"{figure}.svg", f"{figure}.narrow.svg")
-    return {"page": f"{name}/index.html", "picture": picture, "limit": found["not_shown"][0], "tile": found["tiles"][0]} | {
-        key: found[key] for key in ("kicker", "headline")
-    }
 
 
 def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture:

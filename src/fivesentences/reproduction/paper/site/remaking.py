@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fivesentences.reproduction.paper.claims.writing import read_claims, write_claims_page
 from fivesentences.reproduction.paper.manifest import read_manifest
+from fivesentences.reproduction.paper.site.front import beside
 from fivesentences.reproduction.paper.site.overview import read_about, write_overview
 from fivesentences.reproduction.paper.site.pictures import read_examples, read_features_sheet
 from fivesentences.reproduction.paper.site.runs import write_runs_page
@@ -28,8 +29,8 @@ def remake_pages(plan: Plan) -> Iterator[Path]:
     """
     scale, places, manifest = plan.scale, plan.places, plan.places.manifest(plan.scale.scale)
     inputs = read_manifest(manifest).get("inputs", {}) if manifest.is_file() else None
-    site = Site.of(plan.report.site(scale.scale), inputs)
     folder = places.page(scale.scale, "index.html").parent
+    site = beside(Site.of(plan.report.site(scale.scale), inputs), scale.scale, folder.parent)
     stored = read_claims(folder / "claims" / "claims.json")
     yield write_claims_page(stored, site, folder)
     for name in plan.report.shown_at(scale.scale):
