@@ -47,7 +47,9 @@ def test_several_are_written_in_a_style_that_comes_with_matplotlib(run, tmp_path
         "choice_forest.svg",
         "choices.csv",
     ]
-    said = run("report", SCALE, "--only", f"{STUDY}/choice_forest", "--style", "ggplot", "--format", "svg", "--out", tmp_path)
+    said = run(
+        "report", SCALE, "--only", f"{STUDY}/choice_forest", "--style", "ggplot", "--format", "svg", "--out", tmp_path
+    )
     assert said.code == 0 and "#e24a33" in (tmp_path / "choice_forest.svg").read_text(encoding="utf-8").lower()
 
 

@@ -15,7 +15,7 @@ from fivesentences.config.hyperparameters import HyperparametersOfScale
 from fivesentences.config.reading import read
 from fivesentences.documents import read_yaml
 from fivesentences.reproduction.config.cluster import Cluster
-from fivesentences.reproduction.config.scales import Scale
+from fivesentences.reproduction.config.scales import Scale, TrainingScale
 from fivesentences.reproduction.plan.plan import scale_of
 from fivesentences.reproduction.study.claims import Claims
 from fivesentences.reproduction.study.study import Study
@@ -77,6 +77,12 @@ IDLE: dict[str, tuple[str, set[str]]] = {
 }
 
 
+REPEATED: dict[str, type[BaseModel]] = {
+    "_CellWithHyperparameters": HyperparametersOfScale,
+    "TrainingOfStudy": TrainingScale,
+}
+
+
 def classes_of(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the blocks in the type of a key, and those within them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -88,11 +94,11 @@ def classes_of(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def key_of(block: type[BaseModel], name: str) -> Key:
-    """Return a key with the class that defines it; exceptions of a scale repeat those of its training."""
+    """Return a key with the class that defines it; exceptions and studies repeat those of a scale's training."""
     for base in reversed(block.__mro__):
-        if name in inspect.get_annotations(base) and base.__name__ != "_CellWithHyperparameters":
+        if name in inspect.get_annotations(base) and base.__name__ not in REPEATED:
             return base.__name__, name
-    return key_of(HyperparametersOfScale, name)
+    return key_of(REPEATED[next(base.__name__ for base in block.__mro__ if base.__name__ in REPEATED)], name)
 
 
 def keys_set(value: Any) -> Iterator[Key]:
@@ -108,7 +114,7 @@ def keys_set(value: Any) -> Iterator[Key]:
 
 def shipped() -> Iterator[BaseModel]:
     """Yield the content of every shipped file."""
-    for path in sorted(CONFIG.glob("*.yaml")):
+    for path in [*sorted(CONFIG.glob("*.yaml")), PROJECT / "tests" / "rehearsal" / "rehearsal.yaml"]:
         yield read(Catalogue, path) if path.name == "datasets.yaml" else scale_of(read_yaml(path), path)
     yield from (read(Study, path) for path in sorted((CONFIG / "studies").glob("*.yaml")))
     yield from (read(Claims, path) for path in sorted((CONFIG / "claims").glob("*.yaml")))

@@ -41,7 +41,8 @@ from fivesentences.versions import VERSIONS
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parents[1] / "config"
-SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.stem != "datasets")
+REHEARSAL = HERE.parent / "rehearsal" / "rehearsal.yaml"
+SCALES = sorted([*(path.stem for path in CONFIG.glob("*.yaml") if path.stem != "datasets"), REHEARSAL.stem])
 SHOWN = 20
 WIDTH = 160  # characters of a value that are shown
 # Files whose lines follow what a model retrieves: other items where it was trained on another kind of processor.
@@ -106,7 +107,7 @@ def _digests(file: str, table: pd.DataFrame, runs: Iterable[str]) -> Iterator[Li
 @cache
 def plan_named(scale: str, results: Path = Path("results")) -> Plan:
     """The plan of a scale of ``config/``: tests share it, since the papers' takes seconds."""
-    path = CONFIG / f"{scale}.yaml"
+    path = REHEARSAL if scale == REHEARSAL.stem else CONFIG / f"{scale}.yaml"
     return plan_of(scale_of(read_yaml(path), path), CONFIG, places=Places(results))
 
 

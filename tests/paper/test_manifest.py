@@ -24,7 +24,7 @@ def test_where_snakemake_works_elsewhere_files_have_their_names_in_the_project_a
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    scale = root / "config" / "coco_captions.yaml"
+    scale = root / "config" / "papers_captions.yaml"
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     write_manifest(plan, plan.scale.scale, {}, tmp_path / "manifest.json")
     manifest = read_manifest(tmp_path / "manifest.json")

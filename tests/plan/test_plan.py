@@ -283,7 +283,7 @@ def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monk
         planned("mobilenetv2_100.coral-442e2f88").features.weights_of("mobilenetv2_100.coral-442e2f88-global")
 
 
-@pytest.mark.parametrize("name", ["flickr8k", "flickr8k_gpu", "flickr8k_evidence", "paper"])
+@pytest.mark.parametrize("name", ["flickr8k", "flickr8k_evidence", "paper"])
 def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download(plans, name):
     plan = plans(name)
     known = plan.catalogue.datasets["weights"].files

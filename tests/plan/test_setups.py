@@ -71,7 +71,19 @@ def test_a_study_has_seeds_epochs_fractions_and_phi_of_its_own(written):
     assert plan.pools_of("tiny") == ["tiny", "tiny/own"]
     assert set(plan.trained_in("tiny")) == {run.name for run in plain}
     assert set(plan.trained_in("tiny/own")) == {run.name for run in own}
-    assert plan.report.tidy("tiny") == [Path("results/evaluation/tiny.parquet"), Path("results/evaluation/tiny/own.parquet")]
+    assert plan.report.tidy("tiny") == [
+        Path("results/evaluation/tiny.parquet"),
+        Path("results/evaluation/tiny/own.parquet"),
+    ]
+
+
+def test_seeds_of_a_study_are_all_of_its_seeds(written):
+    others = [{"loss": "all", "seeds": [4, 5, 6]}]
+    plan = planned(written({"seeds": [7], "group": "own"}, other_seeds=others))
+    assert {run.seed for run in runs_of(plan, "plain")} == {0, 1, 4, 5, 6}
+    assert {run.seed for run in runs_of(plan, "own")} == {7}
+    plan = planned(written({"seeds": [7], "other_seeds": others, "group": "own"}))
+    assert {run.seed for run in runs_of(plan, "own")} == {4, 5, 6, 7}
 
 
 def test_runs_of_equal_settings_are_trained_once_and_evaluated_by_the_phi_of_both(written):
@@ -84,7 +96,12 @@ def test_runs_of_equal_settings_are_trained_once_and_evaluated_by_the_phi_of_bot
 
 @pytest.mark.parametrize(
     ("stated", "seeds", "epochs"),
-    [({}, {7}, {5}), ({"seeds": [3]}, {3}, {5}), ({"training": {"epochs": 2}}, {7}, {2}), ({"studies": ["own"]}, {7}, {5})],
+    [
+        ({}, {7}, {5}),
+        ({"seeds": [3]}, {3}, {5}),
+        ({"training": {"epochs": 2}}, {7}, {2}),
+        ({"studies": ["own"]}, {7}, {5}),
+    ],
 )
 def test_what_the_command_line_states_goes_before_a_setup(written, stated, seeds, epochs):
     plan = planned(written({"seeds": [7], "training": {"epochs": 5}, "group": "own"}), **stated)

@@ -1,7 +1,7 @@
 """Small upstream files of the papers' scale, in their original layouts, from drawn scenes: a dress rehearsal.
 
 A folder gets ``mirror`` (what is downloaded, with its ``SHA256SUMS``) and ``data`` (folders that are unpacked): 1 GB in
-all, a minute. ``wire.py`` offers them as their hosts do, and runs the scale. ``config/rehearsal.yaml`` says how that is
+all, a minute. ``wire.py`` offers them as their hosts do, and runs the scale. ``rehearsal.yaml`` says how that is
 smaller than ``config/paper.yaml``.
 """
 

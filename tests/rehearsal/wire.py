@@ -53,6 +53,7 @@ from fivesentences.storage import md5_of, sha256_of
 from rar import rar_of
 from rehearsal.upstream import Sizes, add_entry, detector_weights, images_of, jpeg_of, write_upstream, write_weights
 
+SCALE = Path(__file__).resolve().with_name("rehearsal.yaml")
 PASCAL = "vision.cs.uiuc.edu/pascal-sentences/"
 NUS = "lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 # Some of each kind of host and packaging, by what their address ends in.
@@ -180,7 +181,7 @@ def _pickles(packed: Path, seed: int) -> dict[str, Path]:
 
 def _sample(packed: Path, weights: Path, paths: list[str], seed: int) -> dict[str, Path]:
     """Photographs with "released" regions: what the detector of these weights finds in them, as rehearsal.yaml asks."""
-    own = read_yaml(project_folder() / "rehearsal.yaml")["own_grid_features"]
+    own = read_yaml(SCALE)["own_grid_features"]
     folder, regions = packed / "butd_sample", packed / "butd_sample.npy"
     folder.mkdir(exist_ok=True)
     scenes = images_of("coco", seed + 9, {"train": len([path for path in paths if path.endswith(".jpg")])})
@@ -348,7 +349,7 @@ def write_config(folder: Path, hosts: Hosts, catalogue: Catalogue) -> Path:
     data.mkdir(exist_ok=True)
     (config / "datasets.yaml").write_text(yaml.safe_dump(catalogue_at(hosts, catalogue), sort_keys=False))
     scale = config / "rehearsal.yaml"
-    scale.write_text(f"extends: {os.path.relpath(project_folder().resolve() / 'rehearsal.yaml', config.resolve())}\n")
+    scale.write_text(f"extends: {os.path.relpath(SCALE, config.resolve())}\n")
     for entry in catalogue.datasets.values():
         for file in entry.files.values():
             if file.consent is not None:

@@ -100,7 +100,9 @@ def stated_over(content: Any, path: Path | str, key: str) -> dict[Any, Any]:
 
 def merged_as_stated(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
     """Merge mappings as ``merged`` does, but keep null: it still has to take something away."""
-    both = {name: merged_as_stated(base[name], value) for name, value in changes.items() if _are_mappings(base, value, name)}
+    both = {
+        name: merged_as_stated(base[name], value) for name, value in changes.items() if _are_mappings(base, value, name)
+    }
     return base | changes | both
 
 

@@ -62,7 +62,7 @@ def train(
 
         fivesentences train results/training/SOME/RUN/run.yaml --out again
 
-        fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
+        fivesentences train config/flickr8k.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
     for package in ("torch", "safetensors") if not list_only else ():
         need(package, "train", "training")

@@ -325,6 +325,7 @@ class Setup(Strict):
     """
 
     seeds: Seeds | dict[Fraction, Seeds] | None = None
+    """All of its seeds: those of the scale's `other_seeds` are not read then."""
     other_seeds: list[OtherSeeds] | None = None
     features: FeatureSpec | None = None
     """Of models that read one vector per image."""
@@ -415,7 +416,10 @@ class Scale(Strict):
         """
         if setup is None:
             return self
-        own = merged(self.model_dump(exclude_unset=True), setup.model_dump(exclude_unset=True))
+        changes = setup.model_dump(exclude_unset=True)
+        if "seeds" in changes:  # all of its seeds, unless it has others too
+            changes.setdefault("other_seeds", None)
+        own = merged(self.model_dump(exclude_unset=True), changes)
         return check(Scale, merged(own, self.over_studies), f"scale {self.scale}, with the setup of a study")
 
     def grid_features_of(self, dataset: str) -> FeatureSpec | None:

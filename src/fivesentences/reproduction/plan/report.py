@@ -30,8 +30,8 @@ from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.training.spec import RunSpec, members_of
 
 GALLERY = "gallery/index.html"
-# Files of each table and figure that results are kept with: not PDFs and pages of tables, which are written again.
-KEPT_OF_TABLE, KEPT_OF_FIGURE = ("json", "csv", "md", "tex"), ("json", "csv", "svg", "narrow.svg")
+# Files of each table and figure that results are kept with: not PDFs, LaTeX and pages of tables, which are written again.
+KEPT_OF_TABLE, KEPT_OF_FIGURE = ("json", "csv", "md"), ("json", "csv", "svg", "narrow.svg")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Report:
             case "runs":
                 return self.shown.metrics_of(run.name for row in self.shown.rows[scale, name] for run in row.runs)
             case "every_run":
-                return self.shown.metrics_of(self.shown.trained_at(scale))
+                return self.shown.metrics_of(self.shown.trained_in(self.shown.pool_of(scale, name)))
             case "retrievals":
                 return [places.retrievals(scale, name)] if compared.retrievals_of_figure(scale, name) else []
             case "contrasts" if compared.paired_runs(scale, name):
@@ -106,7 +106,7 @@ class Report:
         """Return names of the runs, of matching or category retrieval, that a table or figure is made from."""
         match self.shown.exhibits[exhibit].reads:
             case "every_run":
-                return self.shown.trained_at(scale)
+                return self.shown.trained_in(self.shown.pool_of(scale, exhibit))
             case "retrievals":
                 compared = self.comparisons.retrievals_of_figure(scale, exhibit)
                 return [] if compared is None else compared.runs
@@ -308,27 +308,31 @@ class Report:
         shown = self.shown_at(name)
         pages = {study: [places.page(name, f"{study}/index.html")] for study in shown}
         pages |= {study.removeprefix("evidence_"): files for study, files in pages.items()}
-        return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | pages | {
-            "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
-            "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
-            "training_inputs": self.inputs_of_training(self.shown.runs.values()),
-            "semantics": [
-                places.phi(dataset, "test", f"{phi}.npy")
-                for dataset in self.datasets.with_parts
-                for phi in self.phi.matrices
-            ],
-            "documents": [places.documents(documents) for documents in self.subspaces.documents],
-            "runs": [
-                *self.shown.records_of(self.shown.runs),
-                *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
-            ],
-            "tables": [exhibits[table] for table in self.shown.tables],
-            "figures": [exhibits[figure] for figure in self.shown.figures],
-            "latex": [places.document(name)],
-            "claims": [places.page(name, "claims/claims.html")],
-            "page": self.pages_of(name),
-            "complete": self.pages_of(self.shown.scale.complete.scale),
-        }
+        return (
+            {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()}
+            | pages
+            | {
+                "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
+                "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
+                "training_inputs": self.inputs_of_training(self.shown.runs.values()),
+                "semantics": [
+                    places.phi(dataset, "test", f"{phi}.npy")
+                    for dataset in self.datasets.with_parts
+                    for phi in self.phi.matrices
+                ],
+                "documents": [places.documents(documents) for documents in self.subspaces.documents],
+                "runs": [
+                    *self.shown.records_of(self.shown.runs),
+                    *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
+                ],
+                "tables": [exhibits[table] for table in self.shown.tables],
+                "figures": [exhibits[figure] for figure in self.shown.figures],
+                "latex": [places.document(name)],
+                "claims": [places.page(name, "claims/claims.html")],
+                "page": self.pages_of(name),
+                "complete": self.pages_of(self.shown.scale.complete.scale),
+            }
+        )
 
 
 def short_names(exhibits: Iterable[str]) -> dict[str, str]:

@@ -129,7 +129,10 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     _check_findings(studies, scale, names)
     for name, study in studies.items():
         for exhibit in study.exhibits:
-            if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (None, *scale.under(study.setup).phis):
+            if isinstance(exhibit, PairedTable | ForestFigure) and exhibit.phi not in (
+                None,
+                *scale.under(study.setup).phis,
+            ):
                 what = f"evaluates no run by '{exhibit.phi}', the phi of {name}/{exhibit.name}"
                 raise InputError(f"scale {scale.scale} {what}", cure="add it to evaluation_phis")
 

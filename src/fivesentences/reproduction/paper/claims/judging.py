@@ -211,7 +211,9 @@ class _Judge:
             sides = [float(part.mean()) * term.factor for part, term in zip(parts, cell.terms, strict=True)]
         else:
             asked_by = cell.asked_by
-            values = [[self._value(asked_by, run, one.measure, one.inference) for run in one.runs] for one in cell.terms]
+            values = [
+                [self._value(asked_by, run, one.measure, one.inference) for run in one.runs] for one in cell.terms
+            ]
             factors = np.array([term.factor for term in cell.terms])
             effect = over_seeds((factors @ np.array(values)).tolist())
             sides = [float(np.mean(of_term)) for of_term in values]
@@ -246,7 +248,10 @@ class _Judge:
             here = [run for run in runs if run.dataset == dataset]
             models = {run.model.name for run in here}
             lines = [
-                (run.model_copy(update={"seed": 0}).name, *(self._value(asked_by, run.name, one) for one in (test.x, test.y)))
+                (
+                    run.model_copy(update={"seed": 0}).name,
+                    *(self._value(asked_by, run.name, one) for one in (test.x, test.y)),
+                )
                 for run in here
             ]
             means = pd.DataFrame(lines, columns=["setting", "x", "y"]).groupby("setting", sort=False).mean()
@@ -267,7 +272,13 @@ class _Judge:
             sides = [known[column].to_numpy() for column in columns]
             images, human = pd.factorize(known["image_id"])[0], known["human"].to_numpy()
             effect = correlation_difference(sides[0], sides[1] if len(sides) > 1 else None, human, images)
-            yield f"{judge.replace('_', ' ')}, {len(known):,} pairs", effect, self.reading.get("correlations", ""), [], ""
+            yield (
+                f"{judge.replace('_', ' ')}, {len(known):,} pairs",
+                effect,
+                self.reading.get("correlations", ""),
+                [],
+                "",
+            )
 
     def _of_found(self, test: FoundTest) -> Iterator[Tested]:
         """Yield one test per judge."""

@@ -25,7 +25,7 @@ ON_PUBLISHED = (
     "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
 # What git keeps of a table or figure: a page links to nothing that is not beside it in a clone.
-TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json"}
+TABLE_FILES = {"CSV": "csv", "Markdown": "md", "JSON": "json"}
 FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "texts (JSON)": "json"}
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
