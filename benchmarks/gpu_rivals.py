@@ -4,7 +4,8 @@
     fivesentences train SCALE.yaml --device cuda --quiet
     python benchmarks/gpu_rivals.py --results results -o results/gpu/rivals
 
-SCALE.yaml extends config/studies/evidence_rivals_limits.yaml with ten seeds, leaves out the fractions 0.1 and 0.25, and sets
+SCALE.yaml extends config/flickr8k_evidence.yaml with studies: [evidence_rivals_limits], whose study beside it has ten
+seeds and leaves out the fractions 0.1 and 0.25, and sets
 `training: {gpu: true, runs_at_once: 20, runs_per_job: 200}`.
 
 Written: OUT_runs.csv (rule, seed, Rsum of the test split in percent) and OUT.csv: the difference from the hardest

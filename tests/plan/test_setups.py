@@ -122,7 +122,7 @@ def test_a_file_that_extends_the_scale_goes_before_a_setup_unless_it_names_the_s
 
 
 def test_two_studies_whose_runs_differ_by_no_name_are_refused(written):
-    with pytest.raises(InputError, match="seed=0.*epochs"):
+    with pytest.raises(InputError, match=r"seed=0.*epochs"):
         planned(written({"training": {"epochs": 9}}))
 
 

@@ -22,9 +22,9 @@ from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs
 from fivesentences.config.consents import is_agreed
 from fivesentences.config.datasets import Catalogue, CatalogueFile
+from fivesentences.config.files import moved
 from fivesentences.config.reading import read
 from fivesentences.corpus.catalogue import at_hand
-from fivesentences.config.files import moved
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, counted, first_of, pip_install
 from fivesentences.machine import best_device, hardware, processors
@@ -283,7 +283,7 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
 
 
 def _studies(plan: Plan) -> list[Sheet]:
-    """Return a table of what each study trains, where some have settings of their own; runs that several share count in each."""
+    """Return a table of what each study trains, where some have settings of their own; shared runs count in each."""
     scale = plan.scale.scale
     if plan.pools_of(scale) in ([scale], []):
         return []

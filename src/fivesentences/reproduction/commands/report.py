@@ -11,8 +11,8 @@ import typer
 
 from fivesentences.choices import each_once
 from fivesentences.commands.arguments import Quiet, names_typed
-from fivesentences.corpus import Photographs
 from fivesentences.config.files import moved
+from fivesentences.corpus import Photographs
 from fivesentences.documents import check_file, read_yaml
 from fivesentences.errors import InputError, InputErrors, did_you_mean, need
 from fivesentences.reproduction.plan.plan import plan_of, scale_of

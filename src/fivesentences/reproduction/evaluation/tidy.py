@@ -16,7 +16,6 @@ from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.values import QueryValues
 from fivesentences.seals import check_record
-from fivesentences.storage import write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 RUN_COLUMNS += ["kept_epoch", "dev_Rsum"]  # whose weights were kept; missing where that is not known, as of an ensemble

@@ -215,7 +215,7 @@ def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping
 
 
 def _over_studies(content: Any, path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what goes before the setup of studies: what --config tells, or a file that extends that which names them."""
+    """Return what goes before the setup of studies: that of --config, or of a file that extends the one naming them."""
     named_here = "studies" in content and ("studies" not in told or "studies" in (read_yaml(path) or {}))
     of_files = {} if named_here else {key: value for key, value in content.items() if key != "studies"}
     over = merged_as_stated(stated_over(of_files, path, "studies"), dict(told))

@@ -30,7 +30,7 @@ from fivesentences.reproduction.study.study import PaperClaims
 from fivesentences.training.spec import RunSpec, members_of
 
 GALLERY = "gallery/index.html"
-# Files of each table and figure that results are kept with: not PDFs, LaTeX and pages of tables, which are written again.
+# Files of each table and figure that results are kept with: PDFs, LaTeX and pages of tables are written again.
 KEPT_OF_TABLE, KEPT_OF_FIGURE = ("json", "csv", "md"), ("json", "csv", "svg", "narrow.svg")
 
 

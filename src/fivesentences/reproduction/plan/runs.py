@@ -144,7 +144,8 @@ class Runs:
         found: dict[str, list[str]] = {}
         for (_, name), rows in self.rows.items():
             study = name.partition("/")[0]
-            for run in dict.fromkeys(one.name for row in rows for run in row.runs for one in (run, *members_of(run))):
+            shown = [one.name for row in rows for scored in row.runs for one in (scored, *members_of(scored))]
+            for run in dict.fromkeys(shown):
                 of_run = found.setdefault(run, [])
                 of_run += [] if study in of_run else [study]
         return found

@@ -7,6 +7,7 @@ A page works from a folder without a server and without a network. Scripts are l
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,13 +15,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from fivesentences.corpus.catalogue import recorded
 from fivesentences.reproduction.paper.tables.writing import environment
 from fivesentences.storage import replacing
 
 VENDORED = files("fivesentences.reproduction.paper.site") / "vendored"
+STUDY = re.compile(r"\bconfig/studies/(\w+)\.yaml\b")  # as texts name a study
 LINES, LETTERS = 3, 120  # of notes shown below a table; about so many letters in a line of notes
 
 
@@ -81,6 +83,17 @@ class Site:
         def to(path: str) -> str:
             return posixpath.relpath(path, folder)
 
+        def to_studies(text: str) -> Markup:
+            """Link each study that a text names by its file to its page, if the site has one."""
+            pages = {page.path.rpartition("/")[0].rpartition("/")[2]: page for page in self.pages if "/" in page.path}
+
+            def linked(named: re.Match[str]) -> str:
+                page = pages.get(named[1])
+                return named[0] if page is None else f'<a href="{escape(to(page.path))}">{escape(page.label)}</a>'
+
+            return Markup(STUDY.sub(linked, str(escape(text))))
+
+        found.filters["to_studies"] = to_studies
         return found.get_template(template).render(site=self, here=here, to=to, scripts=scripts, **values)
 
     def write(self, folder: Path, template: str, here: str, **values: Any) -> Path:
