@@ -64,3 +64,19 @@ def test_the_query_is_the_first_that_the_rule_allows(hero, scenes):
 def test_readme_says_the_picture_s_numbers(hero, root):
     said = re.findall(r"<!-- hero \d -->([\d.]+)<!-- / -->", (root / "README.md").read_text("utf-8"))
     assert said == [f"{answer['NCS@5']:.1f}" for answer in hero["models"].values()]
+
+
+def test_queries_of_the_front_page_are_the_first_of_their_kind_and_framed_where_they_are_true(root, scenes):
+    kept = json.loads((root / "results/paper/queries.json").read_text("utf-8"))
+    claims, of_id = [caption for scene in scenes for caption in scene.captions], {one.image_id: one for one in scenes}
+    images, texts = (np.load(SHIPPED / f"{side}.npy").astype(np.float32) for side in ("images", "texts"))
+    top, own = np.argsort(-(images @ texts.T).T, axis=1, kind="stable")[:, :K], np.repeat(np.arange(TEST), 5)
+    true = np.array([[holds(claim, scenes[image]) for image in row] for claim, row in zip(claims, top, strict=True)])
+    found, right = (top == own[:, None]).any(axis=1), true.sum(axis=1)
+    kinds = [~found & (right >= 3), ~found & (right == 0), found & (right == 1)]
+    assert [one["query"] for one in kept["queries"]] == [int(q) for kind in kinds for q in np.flatnonzero(kind)[:4]]
+    for one, count in zip(kept["queries"], np.repeat([kind.sum() for kind in kinds], 4), strict=True):
+        asked = claims[one["query"]]
+        assert one["of"] == count and asked.text == one["caption"] and holds(asked, of_id[one["own"]])
+        assert one["true"] == [holds(asked, of_id[image]) for image in one["images"]]
+        assert one["images"] == [scenes[item].image_id for item in top[one["query"]]]

@@ -10,10 +10,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
+from fivesentences.documents import read_yaml
 from fivesentences.reproduction.paper.claims.ledger import MIXED, NOBODY, experiments_of, over_scales, write_ledger
 from fivesentences.reproduction.paper.claims.verdicts import DECIDED, Effect, chance_of, outcome_of, verdict_of
 from fivesentences.reproduction.paper.claims.writing import read_claims
+from fivesentences.reproduction.paper.site.front import write_front
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 from fivesentences.reproduction.study.study import read_claims as claims_of_papers
 
 ROOT = Path(__file__).parents[3]
@@ -67,6 +71,23 @@ def test_studies_with_settings_of_their_own_are_experiments_with_verdicts_of_the
     alone = dict(experiments_of("a", claim))
     assert list(alone) == ["a", "a: noise"] and [len(one["cells"]) for one in alone.values()] == [1, 1]
     assert [one["verdict"] for one in alone.values()] == ["holds", "open: interval too wide"]
+
+
+def test_the_front_page_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
+    paper = ROOT / "results" / "paper"
+    scales = sorted(path.parts[-3] for path in KEPT)
+    for name in (*scales, "queries.json"):
+        (tmp_path / name).symlink_to(paper / name)
+    verdicts = write_ledger(KEPT, claims_of_papers(ROOT / "config", {}, "the ledger"), tmp_path / "claims")
+    files = [ROOT / "config" / f"{name}.yaml" for name in scales]
+    write_front([plan_of(scale_of(read_yaml(file), file), file.parent) for file in files], verdicts, tmp_path)
+    for name in ("index.html", "kept.json"):
+        assert (tmp_path / name).read_bytes() == (paper / name).read_bytes(), f"{name}: run docs/tools/ledger"
+    page = BeautifulSoup((tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
+    headed = {link["href"] for link in page.select(".cards h3 a")}
+    own = [name for name in scales if "finding" in read_yaml(ROOT / "config" / f"{name}.yaml")]
+    assert {f"{name}/index.html" for name in own} <= headed and len(headed) > len(own)
+    assert all((paper / address).is_file() for address in headed)
 
 
 def found(verdict: str, *widths: float | None, seeds: int = 5, **more: Any) -> dict[str, Any]:

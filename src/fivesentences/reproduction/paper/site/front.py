@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.documents import read_formatted
+from fivesentences.documents import read_formatted, read_json
 from fivesentences.reproduction.config.findings import Finding
 from fivesentences.reproduction.paper.site.findings import card_of
 from fivesentences.reproduction.paper.site.shell import Site, SitePage
+from fivesentences.reproduction.paper.text.names import grouped
 from fivesentences.reproduction.plan.plan import Plan
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.kept 1"
 KEPT, FRONT, CLAIMS = "kept.json", "index.html", "claims/index.html"  # beside the folders of the scales
+QUERIES = "queries.json"  # and queries.jpg, which docs/tools/example writes
 TITLE = "Kept results"
 
 
@@ -29,6 +31,7 @@ def write_front(plans: Sequence[Plan], verdicts: Mapping[str, int], folder: Path
     Raises:
         InputError: If a table that a finding reads is missing, or an interval does not carry a headline.
     """
+    plans = sorted(plans, key=lambda plan: -len(plan.report.shown_at(plan.scale.scale)))  # most questions first
     titles = {plan.scale.scale: plan.scale.title for plan in plans}
     write_json(folder / KEPT, {"format": FORMAT, "scales": titles}, sealed=False)
     cards, papers = list[dict[str, Any]](), list[tuple[str, str, str]]()
@@ -47,7 +50,17 @@ def write_front(plans: Sequence[Plan], verdicts: Mapping[str, int], folder: Path
         of_scale = plan.report.site(plan.scale.scale)["pages"]
         pages += [SitePage(plan.scale.title, one["label"], f"{plan.scale.scale}/{one['path']}") for one in of_scale]
     site = Site(TITLE, tuple(pages))
-    site.write(folder, "front.html", FRONT, cards=cards, papers=papers, verdicts=verdicts, claims=CLAIMS)
+    values = {"cards": cards, "papers": papers, "verdicts": verdicts, "claims": CLAIMS}
+    site.write(folder, "front.html", FRONT, **values, queries=_queries_in(folder / QUERIES))
+
+
+def _queries_in(path: Path) -> dict[str, Any] | None:
+    """Read queries with what a model retrieves, and group them by their kind; None if there are none."""
+    if not path.is_file():
+        return None
+    content: dict[str, Any] = read_json(path, "restore it (git checkout)")
+    numbered = [query | {"row": row} for row, query in enumerate(content["queries"])]  # of the sheet of pictures
+    return content | {"kinds": list(grouped(numbered, lambda query: query["kind"]).items())}
 
 
 def beside(site: Site, scale: str, folder: Path) -> Site:
