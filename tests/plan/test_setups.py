@@ -162,3 +162,10 @@ def test_a_scale_of_an_earlier_version_is_named_by_the_study_that_it_is(written,
         scale_of(read_yaml(path), path)
     config = Path(__file__).parents[2] / "config"
     assert all((config / "studies" / f"{study}.yaml").is_file() for study in MOVED[name].split(", "))
+
+
+def test_doctor_counts_the_runs_of_each_study(run, written):
+    said = run("doctor", written({"seeds": [7], "group": "own"}))
+    lines = {line.split()[0]: line.split()[1] for line in said.out.splitlines() if line.startswith(("plain ", "own "))}
+    assert lines == {"plain": "8", "own": "4"}
+    assert "What each study trains" not in run("doctor", written(None)).out
