@@ -81,4 +81,4 @@ def beside(site: Site, scale: str, folder: Path) -> Site:
     others = [SitePage("All results", "All findings", f"../{FRONT}")]
     others += [SitePage("All results", "Claims of the papers", f"../{CLAIMS}")]
     others += [SitePage("All results", title, f"../{name}/{FRONT}") for name, title in titles.items() if name != scale]
-    return Site(site.title, (*site.pages, *others), site.notes)
+    return Site(site.title, (*site.pages, *others), site.notes, is_kept=True)

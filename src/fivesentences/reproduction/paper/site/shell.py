@@ -49,11 +49,13 @@ class Site:
         title: Title of the scale.
         pages: Its pages in the order of the navigation.
         notes: Sentences at the end of each page.
+        is_kept: Whether git keeps its pages.
     """
 
     title: str
     pages: tuple[SitePage, ...]
     notes: tuple[str, ...] = ()
+    is_kept: bool = False
 
     @classmethod
     def of(cls, planned: Mapping[str, Any], inputs: Mapping[str, str | None] | None = None) -> Site:

@@ -24,9 +24,9 @@ ON_PUBLISHED = (
     "The published value, where there is one, is in italics below ours. A difference from it is shown only where both "
     "were measured in the same way: dataset, human ratings, features, gallery and semantic metric."
 )
-# What git keeps of a table or figure: a page links to nothing that is not beside it in a clone.
-TABLE_FILES = {"CSV": "csv", "Markdown": "md", "JSON": "json"}
+TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json"}
 FIGURE_FILES = {"data of this figure (CSV)": "csv", "SVG": "svg", "texts (JSON)": "json"}
+NOT_KEPT = ("tex",)  # by git: a page that it keeps links to nothing that is not beside it in a clone
 KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
 
@@ -76,7 +76,11 @@ def write_study_page(
     twice = {note.text for note in shared}
     own = {one: [note for note in some if note not in twice] for one, some in notes.items()}
     links = {
-        one: [(label, f"{one}.{form}") for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()]
+        one: [
+            (label, f"{one}.{form}")
+            for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()
+            if not (site.is_kept and form in NOT_KEPT)
+        ]
         for one in notes
     }
     finding = study.finding
