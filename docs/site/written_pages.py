@@ -232,8 +232,11 @@ def _catalogue() -> Catalogue:
     return Catalogue.model_validate(read_yaml(project_folder() / CATALOGUE))
 
 
+EXTENDING = ("scale", "study")
+
+
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON schema of a kind of file; a scale that extends another may leave out what it takes from that."""
+    """The JSON schema of a kind of file; one that extends another may leave out what it takes from that."""
     schema: dict[str, Any] = TypeAdapter(FILES[name]).json_schema()
     if name == "scale":
         training = schema["$defs"]["TrainingScale"]["properties"]
@@ -242,7 +245,8 @@ def schema_of(name: str) -> dict[str, Any]:
         of_names = [one["patternProperties"] for one in schema["properties"].values() if "patternProperties" in one]
         for properties in (training, *of_names, schema["properties"]):
             properties.update({name: {"anyOf": [one, null]} for name, one in properties.items()})
-        schema["properties"]["extends"] = {"type": "string", "description": "a scale that this one extends"}
+    if name in EXTENDING:
+        schema["properties"]["extends"] = {"type": "string", "description": f"a {name} that this one extends"}
         schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["extends"]}]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

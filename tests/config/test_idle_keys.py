@@ -40,16 +40,16 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "OwnDocuments": (OWN_DATA, {"images", "table", "texts"}),
     "Scale": (
         MODEL,
-        {"absent", "absent_data", "judged_phis", "matrices_of_others", "sentence_encoders"},
+        {"absent", "absent_data", "group", "judged_phis", "matrices", "matrices_of_others", "sentence_encoders"},
     ),
-    "TrainingScale": ("a cluster whose nodes have disks of their own", {"scratch"}),
+    "TrainingScale": ("a cluster whose nodes have disks of their own, and GPUs", {"runs_at_once", "scratch"}),
     "AbsentData": (ABSENT, {"features", "how", "name", "part", "roles"}),
     "LengthsTable": (QUESTION, {"split"}),
     "OtherMatrix": (OWN_DATA, {"captions", "features", "name", "role", "rows", "similarity", "title", "transposed"}),
     "RowOfMatrix": (OWN_DATA, {"captions_per_image", "exhibit", "folds", "fraction", "inference", "published"}),
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "resize", "selection"}),
-    "Hyperparameters": (QUESTION, {"noise"}),  # rows of a study name it
+    "Hyperparameters": (QUESTION, {"noise", "precision"}),  # rows of a study name noise
     "LossSpec": (LOSS, {"margin"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),
     "PositiveAwareTriplet": (LOSS, {"margin", "phi"}),

@@ -22,7 +22,7 @@ from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.reproduction.config.scales import Scale
 from fivesentences.reproduction.plan.places import Places
 from fivesentences.reproduction.plan.plan import Plan, plan_of
-from golden.golden import SCALES, plan_named
+from golden.golden import REHEARSAL, SCALES, plan_named
 from plan.conftest import FETCHED, count, dry_run
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -63,7 +63,7 @@ def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_down
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)  # as ``jobs_of``
     plan = plans(name)
     scale = plan.scale
-    jobs = jobs_of((own if name == "my_images" else CONFIG) / f"{name}.yaml")
+    jobs = jobs_of(REHEARSAL if name == REHEARSAL.stem else (own if name == "my_images" else CONFIG) / f"{name}.yaml")
     found = count(jobs)
     assert found["train"] == len([job for job in plan.jobs if "/complete/" not in job])
     assert found["evaluate"] == found["train"] + len({run.dataset for run in plan.ensembles.values()})

@@ -169,3 +169,32 @@ def test_doctor_counts_the_runs_of_each_study(run, written):
     lines = {line.split()[0]: line.split()[1] for line in said.out.splitlines() if line.startswith(("plain ", "own "))}
     assert lines == {"plain": "8", "own": "4"}
     assert "What each study trains" not in run("doctor", written(None)).out
+
+
+@pytest.mark.parametrize(
+    ("scale", "stated", "shown"),
+    [
+        ("flickr8k_evidence", {}, True),
+        ("flickr8k_evidence", {"studies": ["evidence_noise"]}, True),
+        ("flickr8k_evidence", {"seeds": [101, 102]}, False),
+        ("flickr8k_evidence", {"keep": [{"loss": "hardest"}]}, False),
+        ("flickr8k_evidence", {"only": ["evidence_noise/noise"]}, False),
+        ("mine", {}, False),
+    ],
+)
+def test_a_finding_is_stated_of_the_numbers_that_it_is_about_alone(scale, stated, shown):
+    path = Path(__file__).parents[2] / "config" / "flickr8k_evidence.yaml"
+    content = read_yaml(path) | {"scale": scale, "finding": None} | stated
+    plan = plan_of(scale_of(content, path, stated=stated), path.parent)
+    assert (plan.studies["evidence_noise"].finding_at(plan.scale) is not None) == shown
+
+
+def test_a_finding_of_a_study_names_its_scale(written):
+    path = written(None)
+    study = path.parent / "studies" / "own.yaml"
+    tile = {"value": "one", "text": "t", "bad": True}
+    values = {"own/t": {"one": {"loss": "all", "show": "{mean}"}}}
+    finding = {"kicker": "k", "headline": "h", "lead": "l", "tiles": [tile], "not_shown": ["n"], "values": values}
+    study.write_text(yaml.safe_dump(yaml.safe_load(study.read_text()) | {"finding": finding}))
+    with pytest.raises(InputError, match=r"own\.yaml.*finding\.scale"):
+        planned(path)

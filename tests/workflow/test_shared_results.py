@@ -137,8 +137,8 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
     assert to_do(reader) == {}
 
     drawing = {"make_table": 1, "plot_figure": 1, "judge_claims": 1, "write_manifest": 1}
-    drawing |= {"make_study_page": 2, "make_page": 1}
-    titled = drawing | {"show_runs": 1, "make_table": 2}  # which shows the scale, but nothing of a study
+    drawing |= {"make_study_page": 1, "make_page": 1}  # a question of our own shows no claims of the study
+    titled = drawing | {"make_study_page": 2, "show_runs": 1, "make_table": 2}  # which show the scale
     config, study = reader / MICRO, reader / "config/studies/five_sentences.yaml"
     evaluated = {
         "contrast_runs": 1,

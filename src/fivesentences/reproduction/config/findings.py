@@ -39,6 +39,8 @@ class Tile(Strict):
 class Finding(Strict):
     """What the numbers of a scale show. A text contains numbers by name: `{gain}`."""
 
+    scale: Name | None = None
+    """Of a study: the scale whose numbers it is about; elsewhere nothing is stated."""
     kicker: Text
     """Data, model and seeds, above the headline."""
     headline: Text

@@ -50,7 +50,7 @@ class Study(Strict):
     setup: Setup | None = None
     """Seeds, epochs, phi and more of its own, instead of the scale's; null: those of the scale."""
     finding: Finding | None = None
-    """What it found, with which its page opens; null: nothing is stated."""
+    """What it found at the scale that it names, with which its page opens there; null: nothing is stated."""
 
     _name: str = PrivateAttr(default="")
 
@@ -103,6 +103,14 @@ class Study(Strict):
         """Return the table or figure of that name."""
         return next(one for one in self.exhibits if one.name == name)
 
+    def finding_at(self, scale: Scale) -> Finding | None:
+        """Return its finding at a scale; None elsewhere, where its rows are not all made, or settings were changed."""
+        made = {f"{self._name}/{one.name}" for one in self.made_at(scale)}
+        asked = self.finding
+        if asked is None or asked.scale != scale.scale or scale.over_studies or not asked.shown <= made:
+            return None
+        return asked
+
     def made_at(self, scale: Scale) -> list[Exhibit]:
         """Return the tables and figures that a scale makes, in the order of the page."""
         return [one for one in self.exhibits if scale.makes(self._name, one.name, one.shows_photographs)]
@@ -121,6 +129,8 @@ class Study(Strict):
     @model_validator(mode="after")
     def _names_are_declared(self) -> Study:
         """Check that names of tables and figures are unique, and that losses, methods and phi they name are there."""
+        if self.finding is not None and self.finding.scale is None:
+            raise ValueError("finding.scale is missing; name the scale whose numbers it is about")
         names = [one.name for one in self.declared]
         for name in names:
             if names.count(name) > 1:

@@ -39,7 +39,7 @@ def write_front(plans: Sequence[Plan], verdicts: Mapping[str, int], folder: Path
         scale = plan.scale.scale
         here, below = folder / scale, f"{scale}/"
         found: list[tuple[Finding | None, str]] = [(plan.scale.finding, FRONT)]
-        found += [(study.finding, f"{name}/{FRONT}") for name, study in plan.studies.items()]
+        found += [(study.finding_at(plan.scale), f"{name}/{FRONT}") for name, study in plan.studies.items()]
         cards += [card_of(finding, here, page, below) for finding, page in found if finding is not None]
         for name in plan.report.shown_at(scale):
             if plan.report.is_claimed(name):

@@ -67,9 +67,9 @@ def write_overview(
         scale=scale.scale,
         finding=None if finding is None else _main(finding, studies, folder),
         cards=[
-            card_of(study.finding, folder, f"{name}/index.html")
+            card_of(found, folder, f"{name}/index.html")
             for name, study in studies.items()
-            if study.finding is not None and study.finding.shown <= here
+            if (found := study.finding_at(scale)) is not None
         ],
         about=[*about, *_about_runs(scale, trained or {})],
         absent=[one.sentence() for one in scale.absent_data],

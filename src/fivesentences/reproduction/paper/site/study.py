@@ -83,9 +83,7 @@ def write_study_page(
         ]
         for one in notes
     }
-    finding = study.finding
-    if finding is not None and not finding.shown <= {f"{name}/{one.name}" for one in made}:
-        finding = None
+    finding = study.finding_at(scale)
     if finding is not None and finding.figure is not None:  # which opens the page
         first = finding.figure.partition("/")[2]
         texts = {first: texts[first]} | texts
