@@ -200,7 +200,7 @@ def _meaning(parameter: Any) -> str:
 
 def results_page(root: Path) -> str:
     """A link to the front page of every experiment with tracked results, and its finding if it has one."""
-    lines = []
+    lines = ["| [**All findings**, a card each, and twelve queries](../../results/paper/index.html) | |\n"]
     for page in (root / "docs" / "demo" / "index.html", *sorted(root.glob("results/paper/*/index.html"))):
         config = root / "config" / f"{page.parent.name}.yaml"
         if config.exists() and page.exists():
