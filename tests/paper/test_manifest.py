@@ -67,6 +67,17 @@ def test_results_that_the_repository_keeps_are_those_of_their_manifest(scale: st
     assert differences_from(manifest | {"numbers": {str(plan.places.manifest(scale)): "0" * 64}}, plan)
 
 
+def test_a_scale_that_is_named_by_its_whole_path_is_compared_alike(root, monkeypatch) -> None:
+    monkeypatch.chdir(root)
+    for file in (Path("config/captions.yaml"), root / "config" / "captions.yaml"):
+        plan = plan_of(scale_of(read_yaml(file), file), file.parent)
+        manifest = read_manifest(plan.places.manifest("captions"))
+        assert differences_from(manifest, plan) == []
+        other = {"config/studies/meaning.yaml": "0" * 64}
+        (wrong,) = differences_from(manifest | {"inputs": manifest["inputs"] | other}, plan)
+        assert "config/studies/meaning.yaml" in wrong
+
+
 @pytest.mark.parametrize("scale", KEPT)
 def test_a_kept_manifest_has_the_digest_of_what_its_numbers_came_from_or_says_why_not(scale: str, root) -> None:
     file = root / "config" / f"{scale}.yaml"

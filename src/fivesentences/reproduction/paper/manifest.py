@@ -244,7 +244,9 @@ def digests_of_studies(plan: Plan) -> dict[Path, str | None]:
 
 
 def _of_studies(plan: Plan, known: Mapping[Path, Any]) -> dict[Path, str | None]:
-    return {path: digest for path, digest in digests_of_studies(plan).items() if path in known}
+    """Return the digests of studies, by their paths as a manifest has them: the scale may be named by another one."""
+    found = {path.resolve(): digest for path, digest in digests_of_studies(plan).items()}
+    return {path: found[path.resolve()] for path in known if path.resolve() in found}
 
 
 def _digest(path: Path) -> str | None:
@@ -284,12 +286,13 @@ def differences_from(manifest: Mapping[str, Any], plan: Plan) -> list[str]:
     differing = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
     scale, variants = plan.scale.scale, plan.datasets.variants()
     dispensable = set(plan.report.large_or_worded_values(scale))
+    claims = {path.resolve() for path in plan.claims_files}  # the scale may be named by another path than before
     for pool in plan.pools_of(scale):
         if plan.places.tidy(pool).exists():
             dispensable.update(plan.metrics_of(plan.evaluated_in(pool)))
     for part in PARTS:
         known = {_here(Path(path), plan.config): digest for path, digest in manifest.get(part, {}).items()}
-        known = {path: digest for path, digest in known.items() if path not in plan.claims_files}
+        known = {path: digest for path, digest in known.items() if path.resolve() not in claims}
         of_results = part in ("numbers", "site")  # small, and compared whatever their times
         found = {path: _digest(path) for path in known} if of_results else checksums(known) | _of_studies(plan, known)
         for path, digest in found.items():
