@@ -24,9 +24,7 @@ def test_every_kept_headline_is_carried_by_its_table(name):
     found = Finding(**FINDINGS[name])
     assert bool(found.rests_on) == (name not in WITHOUT)
     if found.rests_on:
-        check_headline(
-            found, ROOT / "results" / "paper" / ("flickr8k_evidence" if name.startswith("evidence_") else name)
-        )
+        check_headline(found, ROOT / "results" / "paper" / (found.scale or name))
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,15 @@ def test_a_file_that_extends_the_scale_goes_before_a_setup_unless_it_names_the_s
     assert {run.seed for run in runs_of(planned(further), "own")} == seeds
 
 
+def test_what_two_files_add_to_a_setup_is_added_by_both(written):
+    base = written({"seeds": [7], "other_seeds": [{"loss": "all", "seeds": [8]}], "group": "own"})
+    for name, above, added in (("mine", "tiny", (0.1, 4)), ("further", "mine", (1.0, 5))):
+        seeds = [{"fraction": added[0], "seeds": [added[1]]}]
+        path = base.with_name(f"{name}.yaml")
+        path.write_text(yaml.safe_dump({"extends": f"{above}.yaml", "other_seeds+": seeds}))
+    assert {(run.fraction, run.seed) for run in runs_of(planned(path), "own")} == {(0.1, 4), (1.0, 5)}
+
+
 def test_two_studies_whose_runs_differ_by_no_name_are_refused(written):
     with pytest.raises(InputError, match=r"seed=0.*epochs"):
         planned(written({"training": {"epochs": 9}}))

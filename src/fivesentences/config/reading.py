@@ -95,31 +95,26 @@ def stated_over(content: Any, path: Path | str, key: str) -> dict[Any, Any]:
         return {}
     other = Path(path).parent / content["extends"]
     own = {name: value for name, value in content.items() if name != "extends"}
-    return merged_as_stated(stated_over(read_yaml(other), other, key), own)
+    return merged(stated_over(read_yaml(other), other, key), own, as_stated=True)
 
 
-def merged_as_stated(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
-    """Merge mappings as ``merged`` does, but keep null: it still has to take something away."""
-    both = {
-        name: merged_as_stated(base[name], value) for name, value in changes.items() if _are_mappings(base, value, name)
-    }
-    return base | changes | both
+def merged(base: dict[Any, Any], changes: dict[Any, Any], as_stated: bool = False) -> dict[Any, Any]:
+    """Merge mappings key by key; anything else is replaced, and a key with the value null is removed.
 
-
-def _are_mappings(base: dict[Any, Any], value: Any, name: Any) -> bool:
-    return isinstance(value, dict) and isinstance(base.get(name), dict)
-
-
-def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
-    """Merge mappings key by key; anything else is replaced, and a key with the value null is removed."""
+    Args:
+        base: A mapping.
+        changes: What goes before it; a list under ``<key>+`` is added to that of the key.
+        as_stated: Keep null and ``<key>+`` as they are: the result still has to change something else.
+    """
     result = dict(base)
     for key, value in changes.items():
-        if value is None:
+        if value is None and not as_stated:
             result.pop(key, None)
         elif isinstance(key, str) and key.endswith("+") and isinstance(value, list):
-            result[key[:-1]] = [*(result.get(key[:-1]) or []), *value]
+            name = key if as_stated else key[:-1]
+            result[name] = [*(result.get(name) or []), *value]
         elif isinstance(value, dict) and isinstance(result.get(key), dict):
-            result[key] = merged(result[key], value)
+            result[key] = merged(result[key], value, as_stated)
         else:
             result[key] = value
     return result

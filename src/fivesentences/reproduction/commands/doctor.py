@@ -261,10 +261,12 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
         *(f"Missing here: {one}" for one in missing),
     ]
     title = f"{plan.scale.title}: {counted(runs, 'run')} ({path})"
-    costs, of_models = _costs(plan, list(by_table))
+    of_studies = {name: plan.report.shown_by_study(scale, name) for name in plan.report.shown_at(scale)}
+    every, of_models = _costs(plan, {name: plan.report.shown_by(scale, name) for name in by_table} | of_studies)
+    costs = {name: every[name] for name in by_table}
     rows = [[name, f"{count:,}", *_in_words(costs[name])] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs"), *COST], rows, title)]
-    sheets += [*_studies(plan), *of_models, *_besides(plan)]
+    sheets += [*_studies(plan, {name: every[name] for name in of_studies}), *of_models, *_besides(plan)]
     if not downloads:
         sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, *notes])
     if downloads:
@@ -282,32 +284,25 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     return sheets, content | {"downloads": sizes}
 
 
-def _studies(plan: Plan) -> list[Sheet]:
+def _studies(plan: Plan, costs: Mapping[str, Training]) -> list[Sheet]:
     """Return a table of what each study trains, where some have settings of their own; shared runs count in each."""
     scale = plan.scale.scale
     if plan.pools_of(scale) in ([scale], []):
         return []
-    times = MEASURED[next(iter(MEASURED))] | seconds_per_step(plan.places, plan.datasets)
-    rows = []
-    for name in plan.report.shown_at(scale):
-        shown = dict.fromkeys(
-            run for exhibit in plan.of_study(plan.exhibits, name) for run in plan.report.shown_by(scale, exhibit)
-        )
-        cost = training_of([plan.runs[run] for run in shown if run in plan.runs], plan.datasets, times)
-        rows.append([name.removeprefix("evidence_"), f"{cost.runs:,}", *_in_words(cost)])
+    rows = [[name.removeprefix("evidence_"), f"{one.runs:,}", *_in_words(one)] for name, one in costs.items()]
     made = f"uv run snakemake {rows[0][0]} --configfile {plan.config / scale}.yaml"
     return [Sheet(["study"], [("", "runs"), *COST], rows, "What each study trains", [f"One of them: {made}"])]
 
 
-def _costs(plan: Plan, exhibits: Sequence[str]) -> tuple[dict[str, Training], list[Sheet]]:
-    """Return what the trainings of each table and figure cost, and a table of those of each model."""
+def _costs(plan: Plan, shown: Mapping[str, Sequence[str]]) -> tuple[dict[str, Training], list[Sheet]]:
+    """Return what the trainings cost that each table, figure and study shows, and a table of those of each model."""
     here, gpu = seconds_per_step(plan.places, plan.datasets), hardware()["gpu"]
     reference = next((name for name in MEASURED if gpu and gpu.startswith(name)), next(iter(MEASURED)))
     times = MEASURED[reference] | here
-    scale, runs = plan.scale.scale, plan.runs
+    runs = plan.runs
     costs = {
-        name: training_of([runs[run] for run in plan.report.shown_by(scale, name) if run in runs], plan.datasets, times)
-        for name in exhibits
+        name: training_of([runs[run] for run in some if run in runs], plan.datasets, times)
+        for name, some in shown.items()
     }
     if not runs:
         return costs, []

@@ -13,7 +13,7 @@ from typing import Any
 
 from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import CATALOGUE, check_inputs, claims_files, config_file, study_file
-from fivesentences.config.reading import NOT_INHERITED, check, extended, merged_as_stated, read, stated_over
+from fivesentences.config.reading import NOT_INHERITED, check, extended, merged, read, stated_over
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.reproduction.categories.plan import Subspaces
@@ -197,28 +197,28 @@ def scale_of(content: Any, path: Path, where: str | None = None, stated: Mapping
     Raises:
         InputError: If the content, or a file that it extends, or a study is missing or wrong.
     """
-    merged, where, told = extended(content, path), where or str(path), dict(stated or {})
+    settings, where, told = extended(content, path), where or str(path), dict(stated or {})
     if "studies" in told:
-        merged, own = {key: value for key, value in merged.items() if key not in NOT_INHERITED or key in told}, told
-    elif merged is content and not told:  # it extends nothing
-        return check(Scale, merged, where)
+        settings, own = {key: value for key, value in settings.items() if key not in NOT_INHERITED or key in told}, told
+    elif settings is content and not told:  # it extends nothing
+        return check(Scale, settings, where)
     else:
         own = content
-    merged = without_replaced_networks(merged, own)
-    scale = check(Scale, merged, where)
+    settings = without_replaced_networks(settings, own)
+    scale = check(Scale, settings, where)
     studies = _studies_of(scale, path.parent)
     if any(study.setup is not None for study in studies.values()):
-        merged["over_studies"] = _over_studies(content, path, told)
+        settings["over_studies"] = _over_studies(content, path, told)
     if "extends" not in content and "studies" not in told:
-        return check(Scale, merged, where)
-    return inheriting(merged, own, studies, where)
+        return check(Scale, settings, where)
+    return inheriting(settings, own, studies, where)
 
 
 def _over_studies(content: Any, path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     """Return what goes before the setup of studies: that of --config, or of a file that extends the one naming them."""
     named_here = "studies" in content and ("studies" not in told or "studies" in (read_yaml(path) or {}))
     of_files = {} if named_here else {key: value for key, value in content.items() if key != "studies"}
-    over = merged_as_stated(stated_over(of_files, path, "studies"), dict(told))
+    over = merged(stated_over(of_files, path, "studies"), dict(told), as_stated=True)
     return {key: value for key, value in over.items() if key.removesuffix("+") in Setup.model_fields}
 
 

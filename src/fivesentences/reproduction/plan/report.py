@@ -117,6 +117,11 @@ class Report:
         found += [run.name for row in self.shown.subspace_rows[scale, exhibit] for run in row.runs]
         return list(dict.fromkeys(found))
 
+    def shown_by_study(self, scale: str, study: str) -> list[str]:
+        """Return names of the runs that the tables and figures of a study are made from, each once."""
+        exhibits = self.shown.of_study(self.shown.exhibits, study)
+        return list(dict.fromkeys(run for exhibit in exhibits for run in self.shown_by(scale, exhibit)))
+
     def _found_positives(self) -> list[Path]:
         judges = [one for one in self.shown.scale.judges if one.judge in RIGHT]
         return [self.shown.places.found_positives(self.shown.scale.scale, one.dataset, one.judge) for one in judges]
@@ -308,31 +313,28 @@ class Report:
         shown = self.shown_at(name)
         pages = {study: [places.page(name, f"{study}/index.html")] for study in shown}
         pages |= {study.removeprefix("evidence_"): files for study, files in pages.items()}
-        return (
-            {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()}
-            | pages
-            | {
-                "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
-                "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
-                "training_inputs": self.inputs_of_training(self.shown.runs.values()),
-                "semantics": [
-                    places.phi(dataset, "test", f"{phi}.npy")
-                    for dataset in self.datasets.with_parts
-                    for phi in self.phi.matrices
-                ],
-                "documents": [places.documents(documents) for documents in self.subspaces.documents],
-                "runs": [
-                    *self.shown.records_of(self.shown.runs),
-                    *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
-                ],
-                "tables": [exhibits[table] for table in self.shown.tables],
-                "figures": [exhibits[figure] for figure in self.shown.figures],
-                "latex": [places.document(name)],
-                "claims": [places.page(name, "claims/claims.html")],
-                "page": self.pages_of(name),
-                "complete": self.pages_of(self.shown.scale.complete.scale),
-            }
-        )
+        named = {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | pages
+        return named | {
+            "corpora": [places.corpus(dataset) for dataset in self.shown.scale.datasets],
+            "features": [self.features.of_run(spec) for spec in self.shown.runs.values()],
+            "training_inputs": self.inputs_of_training(self.shown.runs.values()),
+            "semantics": [
+                places.phi(dataset, "test", f"{phi}.npy")
+                for dataset in self.datasets.with_parts
+                for phi in self.phi.matrices
+            ],
+            "documents": [places.documents(documents) for documents in self.subspaces.documents],
+            "runs": [
+                *self.shown.records_of(self.shown.runs),
+                *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
+            ],
+            "tables": [exhibits[table] for table in self.shown.tables],
+            "figures": [exhibits[figure] for figure in self.shown.figures],
+            "latex": [places.document(name)],
+            "claims": [places.page(name, "claims/claims.html")],
+            "page": self.pages_of(name),
+            "complete": self.pages_of(self.shown.scale.complete.scale),
+        }
 
 
 def short_names(exhibits: Iterable[str]) -> dict[str, str]:
