@@ -200,7 +200,9 @@ def _meaning(parameter: Any) -> str:
 
 def results_page(root: Path) -> str:
     """A link to the front page of every experiment with tracked results, and its finding if it has one."""
-    lines = ["| [**All findings**, a card each, and twelve queries](../../results/paper/index.html) | |\n"]
+    front = root / "results/paper/index.html"
+    link = "| [**All findings**, a card each, and twelve queries](../../results/paper/index.html) | |\n"
+    lines = [link] if front.exists() else []
     for page in (root / "docs" / "demo" / "index.html", *sorted(root.glob("results/paper/*/index.html"))):
         config = root / "config" / f"{page.parent.name}.yaml"
         if config.exists() and page.exists():
