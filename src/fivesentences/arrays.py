@@ -1,4 +1,4 @@
-"""Arrays from ``.npy`` and ``.npz`` files that somebody else may have written. Python objects are never loaded."""
+"""Arrays from ``.npy`` and ``.npz`` files, whose Python objects are never loaded, and matrices that are not held."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ from fivesentences.machine import available_memory
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}  # by version
 SMALL = 1 << 27  # bytes that are taken without asking how much memory is left
+CELLS_HELD = 150_000_000  # of a matrix that is computed: 600 MB of float32, and as much for each phi
+Index: TypeAlias = "slice | NDArray[Any]"
 
 
 def read_npy(path: Path | str, otherwise: str = "save an array of numbers with numpy.save") -> NDArray[Any]:
@@ -169,3 +172,71 @@ def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError):
         kind = type(values).__name__
         raise InputError(f"{name} is {kind} whose rows differ in length or hold no numbers; give an array.") from None
+
+
+class Unheld(ABC):
+    """A matrix whose cells are computed where they are read; it is indexed as an array is.
+
+    ``matrix[rows]``, ``matrix[:, columns]`` and ``matrix[rows, columns]`` of a slice are such matrices, and
+    ``numpy.asarray`` of one computes all of it. Two arrays of indices give the cells of these pairs.
+
+    Attributes:
+        shape: Rows and columns.
+        dtype: Type of its cells.
+    """
+
+    ndim = 2
+
+    def __init__(self, shape: tuple[int, int], dtype: npt.DTypeLike):
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        self.size = shape[0] * shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Index | tuple[Index, Index]) -> Any:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, np.ndarray) and isinstance(columns, np.ndarray):
+            return self.cells(rows, columns)
+        return self.part(_indices(rows, self.shape[0]), _indices(columns, self.shape[1]))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.computed().astype(dtype or self.dtype, copy=False)
+
+    @property
+    def T(self) -> Unheld:  # as numpy calls it
+        """The transpose."""
+        return _Transposed(self)
+
+    @abstractmethod
+    def cells(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[Any]:
+        """Compute ``[pairs]`` the cells of pairs of rows and columns."""
+
+    @abstractmethod
+    def part(self, rows: NDArray[np.int64] | None, columns: NDArray[np.int64] | None) -> Unheld:
+        """Return some rows and columns; None stands for all."""
+
+    @abstractmethod
+    def computed(self) -> NDArray[Any]:
+        """Compute all cells."""
+
+
+class _Transposed(Unheld):
+    def __init__(self, of: Unheld):
+        super().__init__((of.shape[1], of.shape[0]), of.dtype)
+        self._of = of
+
+    def cells(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[Any]:
+        return self._of.cells(columns, rows)
+
+    def part(self, rows: NDArray[np.int64] | None, columns: NDArray[np.int64] | None) -> Unheld:
+        return _Transposed(self._of.part(columns, rows))
+
+    def computed(self) -> NDArray[Any]:
+        return self._of.computed().T
+
+
+def _indices(key: Index, size: int) -> NDArray[np.int64] | None:
+    if isinstance(key, slice):
+        return None if key.indices(size) == (0, size, 1) else np.arange(size)[key]
+    return np.flatnonzero(key) if key.dtype == bool else key

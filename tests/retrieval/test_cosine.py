@@ -9,7 +9,7 @@ import pytest
 
 from fivesentences import arrays, evaluate
 from fivesentences.errors import InputError
-from fivesentences.retrieval import cosine, cosine_similarity, csls, unique_images
+from fivesentences.retrieval import cosine_similarity, csls, products, unique_images
 from fivesentences.retrieval.cosine import cosine_of_rows
 
 
@@ -23,8 +23,8 @@ def embeddings():
 def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypatch):
     from scipy.spatial.distance import cdist
 
-    monkeypatch.setattr(cosine, "IMAGES_PER_BLOCK", 5)
-    monkeypatch.setattr(cosine, "CAPTIONS_PER_BLOCK", 7)
+    monkeypatch.setattr(products, "IMAGES_PER_BLOCK", 5)
+    monkeypatch.setattr(products, "CAPTIONS_PER_BLOCK", 7)
     images, captions = embeddings
     ours = cosine_similarity(images.astype(dtype), captions.astype(dtype))
     assert ours.dtype == (np.float64 if dtype == np.float64 else np.float32)

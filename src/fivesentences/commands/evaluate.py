@@ -285,6 +285,7 @@ def _score(
     def another(model: Model) -> tuple[Gallery, list[str]]:
         rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
         how: dict[str, Any] = {"transposed": inputs.transposed, "image_of_caption": scorer.whole.image_of_caption}
+        how["in_blocks"] = inputs.in_blocks
         matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
         return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
 
@@ -294,7 +295,6 @@ def _score(
             notes += another(part)[1]
             advance()
     evaluations: dict[str, Evaluation] = {}
-    chance = scorer.by_chance()
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     queries = keep_queries or exports.per_query is not None
     for model in given.models:
@@ -305,12 +305,14 @@ def _score(
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
-        evaluations[model.name].chance = chance
         evaluations[model.name].about["similarity"] = model.words
         of = f"{model.name}: " if several else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
+    chance = scorer.by_chance()  # of a phi that is read in blocks, what scoring has read
+    for one in evaluations.values():
+        one.chance = chance
     subject: dict[str, Any] = {}
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
         texts = None if lines is None else captions_of(gallery, lines, given.captions)

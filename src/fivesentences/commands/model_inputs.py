@@ -98,6 +98,8 @@ class ModelInputs:
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
         first_captions: Use the first N captions of each image alone, such as 5 of COCO's 5 to 7.
+        in_blocks: Compute cosines and phi where they are read, in 2 GB at most, or hold whole matrices, which ASP, mAP
+            by category and re-scoring need; default: whole up to 150 million pairs.
     """
 
     phi: list[str] | None = None
@@ -106,6 +108,7 @@ class ModelInputs:
     image_of_caption: Path | None = None
     transposed: bool = False
     first_captions: Annotated[int | None, typer.Option(min=1, metavar="N")] = None
+    in_blocks: Annotated[bool | None, typer.Option("--in-blocks/--whole")] = None
 
     @property
     def read(self) -> Read:
@@ -176,13 +179,13 @@ class ModelInputs:
         gallery, notes, lines = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
-            first_captions=self.first_captions, read=read,
+            first_captions=self.first_captions, in_blocks=self.in_blocks, read=read,
         )  # fmt: skip
         # Unless --metric requires it, what --phi gives already is not computed.
         if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
             if given.captions is None or lines is None:
                 raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            gallery = with_computed_phis(gallery, lines, given.captions, computed)
+            gallery = with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks)
         return gallery, notes, lines
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.arrays import new_array
+from fivesentences.arrays import CELLS_HELD, new_array
 from fivesentences.choices import each_once
 from fivesentences.errors import InputError, first_of
 from fivesentences.evaluation.matrix_files import read_matrix
@@ -24,6 +24,7 @@ from fivesentences.semantics.caption_file import own_pairing, read_captioned, re
 from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, parse_name, prepare
+from fivesentences.semantics.scored import ScoredPhi
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.validation import check_gains
 
@@ -39,6 +40,7 @@ def read_gallery(
     captions: Path | None = None,
     more_rows: bool = False,
     first_captions: int | None = None,
+    in_blocks: bool | None = None,
     read: Callable[[Path | str], NDArray[Any]] = read_matrix,
 ) -> tuple[Gallery, list[str], list[str] | None]:
     """Read images, captions, their similarity and phi matrices from files.
@@ -56,6 +58,7 @@ def read_gallery(
         more_rows: True if phi may have more captions, see ``Gallery.with_phis``; the larger split is that of the
             protocol.
         first_captions: How many captions of each image are used; None: all.
+        in_blocks: Whether the similarity of embeddings is read in blocks, see ``cosine_of_rows``.
         read: Reads a matrix; a command that needs one again gives ``OpenedOnce``.
 
     Returns:
@@ -72,7 +75,8 @@ def read_gallery(
     table = None if captions is None else read_captioned(captions)
     if table is not None and captions is not None and len(table.captions) == n_captions:
         pairing = own_pairing(table, captions, given)
-    matrix, notes = scores_of(rows, vectors, similarity, text, transposed=transposed, image_of_caption=pairing)
+    how: dict[str, Any] = {"transposed": transposed, "image_of_caption": pairing, "in_blocks": in_blocks}
+    matrix, notes = scores_of(rows, vectors, similarity, text, **how)
     if given is None and pairing is not None:
         apart = "" if (np.diff(pairing) >= 0).all() else ", in which captions of an image are apart"
         notes.append(f"Images and captions are taken to be in the order of {captions}{apart}.")
@@ -100,6 +104,7 @@ def scores_of(
     *,
     transposed: bool = False,
     image_of_caption: NDArray[np.int64] | None = None,
+    in_blocks: bool | None = None,
 ) -> tuple[NDArray[Any], list[str]]:
     """Return a similarity ``[images, captions]`` of what was read from a file or two, not yet checked.
 
@@ -110,6 +115,7 @@ def scores_of(
         text: File of ``vectors``.
         transposed: True if the rows of the similarity are captions.
         image_of_caption: ``[captions]`` image of each caption, where it is known.
+        in_blocks: As in ``read_gallery``.
 
     Returns:
         The matrix, and sentences on how it was computed.
@@ -124,7 +130,7 @@ def scores_of(
         if transposed and len(rows) == rows.shape[1] and image_of_caption is None:
             refuse_repeats(rows.T, similarity, in_columns=True)
         return rows.T if transposed else rows, note_on_products(rows, similarity)
-    matrix, merged = cosine_of_rows(rows, vectors, similarity, text, image_of_caption)
+    matrix, merged = cosine_of_rows(rows, vectors, similarity, text, image_of_caption, in_blocks)
     return matrix, [note_on_embeddings(rows, vectors), *filter(None, [merged])]
 
 
@@ -178,7 +184,9 @@ def with_phi_files(
     return gallery.with_phis(phis, more_rows=more_rows, split=split, sources=sources)
 
 
-def with_computed_phis(gallery: Gallery, lines: Sequence[str], captions: Path, metrics: Sequence[str]) -> Gallery:
+def with_computed_phis(
+    gallery: Gallery, lines: Sequence[str], captions: Path, metrics: Sequence[str], in_blocks: bool | None = None
+) -> Gallery:
     """Add phi computed from its captions to a gallery.
 
     Args:
@@ -186,6 +194,8 @@ def with_computed_phis(gallery: Gallery, lines: Sequence[str], captions: Path, m
         lines: What ``read_gallery`` read from the file of the captions.
         captions: The file.
         metrics: Names of phi that need nothing but the captions. One with two names (cider-whitespace) counts once.
+        in_blocks: Whether phi is scored where it is read, and not held; default where it has more than 150 million
+            cells.
 
     Raises:
         InputError: If the captions are not as many as the gallery's, there is no such metric, it needs parsed captions,
@@ -203,6 +213,8 @@ def with_computed_phis(gallery: Gallery, lines: Sequence[str], captions: Path, m
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
     texts = captions_of(gallery, lines, captions)
     scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in metrics}
+    if gallery.n_images * gallery.n_captions > CELLS_HELD if in_blocks is None else in_blocks:
+        return gallery.and_phis({name: cast("NDArray[Any]", ScoredPhi(one, name)) for name, one in scorers.items()})
     made = {name: matrix_of(one, new_array(one.shape, np.float32, name), name) for name, one in scorers.items()}
     for name, matrix in made.items():
         check_gains(matrix, f"{captions}: {name}")

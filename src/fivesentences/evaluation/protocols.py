@@ -174,6 +174,7 @@ def evaluate(
     first_captions: int | None = None,
     ideal_pool: str = "gallery",
     inference: str | Inference = "naive",
+    in_blocks: bool | None = None,
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -208,6 +209,8 @@ def evaluate(
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
         inference: How each gallery is read, such as "csls" or "csls,k=5"; see ``retrieval.rescoring``.
+        in_blocks: Whether cosines of embeddings are computed where they are read, and not held; default where there are
+            more than 150 million pairs. Metrics of whole rankings (ASP, PMRP, mAP) are then left out, and said so.
         progress: Called after each gallery.
         options: Further arguments of ``ProtocolScorer``: ``labels``, ``categories``, ``caption_categories`` and
             ``positives``; and of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
@@ -223,7 +226,7 @@ def evaluate(
     if texts is not None:
         if isinstance(similarity, Gallery):
             raise InputError("a gallery has a similarity already; give embeddings of the images with texts.")
-        similarity = gallery_of_embeddings(similarity, texts, image_of_caption, ("images", "texts"))
+        similarity = gallery_of_embeddings(similarity, texts, image_of_caption, ("images", "texts"), in_blocks)
         image_of_caption = None  # which the gallery knows
     how: dict[str, Any] = {"more_rows": more_rows, "first_captions": first_captions}
     whole = checked_gallery(similarity, image_of_caption, phis, chosen, **how)
@@ -411,6 +414,7 @@ class ProtocolScorer:
         notes += [] if self.protocol is None else self.protocol.note(self.whole)
         if t2i is not None:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
+        notes += [sentence for one in given for sentence in self.parts[0][2].left_out(one)]
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
         return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
 

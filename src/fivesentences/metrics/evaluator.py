@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.choices import each_once
 from fivesentences.config.metrics import METRICS, metric_of
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.chance import RandomRanking
@@ -24,6 +25,7 @@ from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import statistics_of
 from fivesentences.metrics.relevance import Relevance
+from fivesentences.metrics.relevance_in_blocks import RelevanceInBlocks
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import semantic_recall_scores
 from fivesentences.metrics.values import (
@@ -47,6 +49,7 @@ from fivesentences.retrieval.arguments import (
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity, name_of
 from fivesentences.retrieval.hubness import hubness_of_ranking
 from fivesentences.retrieval.rescoring import Inference
+from fivesentences.semantics.scored import ScoredPhi
 
 Visit = Callable[[Gallery, Sequence[Direction]], None]
 RECALL_ONLY = ("CxC",)  # positives of which nobody reports R-precision or mAP@R
@@ -188,8 +191,17 @@ class Evaluator:
         for sides, gallery in how.read(whole, wanted):
             if visit is not None:
                 visit(gallery, sides)
+            rankings: dict[Direction, Ranking] = {}
+            read = {side: self._readers(gallery.similarity, known, side) for side in sides}
+            depth = max(self._depth(known, side) for side in sides)  # of both, which blocks are read for together
             for side in sides:
-                found, placements[side] = self._numbers(gallery.similarity, known, side)
+                visit_blocks = read[side].visit if read[side].every else None
+                rankings[side] = rank(gallery.similarity, known.pairing, side, depth, visit=visit_blocks)
+            for relevance in known.relevance.values():
+                if isinstance(relevance, RelevanceInBlocks):
+                    relevance.expect(rankings)
+            for side in sides:
+                found, placements[side] = self._numbers(rankings[side], gallery.similarity, known, side, read[side])
                 numbers += found
         values: list[MetricValue] = [{**number.key, "value": number.value} for number in numbers]
         if set(wanted) == set(DIRECTIONS):
@@ -197,7 +209,7 @@ class Evaluator:
         queries: list[QueryValues] = [{**one.key, "values": one.queries} for one in numbers if one.queries is not None]
         scored = {str(side): np.arange(known.shape[side == "t2i"]) for side in wanted}
         about = {**about_of(known.shape, [known.shape]), "phis": list(known.phis), **how.about}
-        about["notes"] = [*whole.notes, *self.notes_of(placements)]
+        about["notes"] = [*whole.notes, *self.left_out(replace(whole, phis=known.phis)), *self.notes_of(placements)]
         return Evaluation(values, about, queries, scored, placements)
 
     def notes_of(self, placements: Mapping[Direction, Placement]) -> list[str]:
@@ -236,6 +248,9 @@ class Evaluator:
         pairing, n_captions = gallery.image_of_caption, gallery.n_captions
         known = _Known(gallery.shape, pairing, gallery.phis, was_given)
         for name, phi in gallery.phis.items():
+            if isinstance(phi, ScoredPhi):
+                known.relevance[name] = known.relevance_of_ncs[name] = RelevanceInBlocks(phi, pairing)
+                continue
             own = phi[:n_captions]
             known.relevance[name] = Relevance(own, pairing)
             known.relevance_of_ncs[name] = known.relevance[name] if len(own) == len(phi) else Relevance(phi, pairing)
@@ -248,23 +263,44 @@ class Evaluator:
             known.codes = category_codes(self._categories, self._caption_categories, gallery.shape, pairing)
         return known
 
-    def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> tuple[list[_Number], Placement]:
-        """Return every number of one direction, and where the own items of its queries stand."""
-        own_phis = {name: relevance.phi for name, relevance in known.relevance.items()}
-        asp = AspReader(own_phis, side, self.asp_ties) if own_phis and self.asp_ties else None
-        plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
-        category = CategoryReader(known.codes, side, self.category_cutoffs) if known.codes is not None else None
+    def left_out(self, gallery: Gallery) -> list[str]:
+        """Return a sentence on metrics of whole rankings, which a gallery that is read in blocks does not have."""
+        similarity = isinstance(gallery.similarity, Unheld)
+        phis = bool(self.asp_ties) and any(similarity or isinstance(one, Unheld) for one in gallery.phis.values())
+        named = {"ASP": phis, "PMRP": similarity and self._labels is not None}
+        named["mAP and R-P by category"] = similarity and self._categories is not None
+        if not any(named.values()):
+            return []
+        what = ", ".join(name for name, is_out in named.items() if is_out)
+        size = gallery.n_images * gallery.n_captions
+        whole = Cure("in_blocks=False", "--whole")
+        return [
+            f"Left out: {what}, of whole rankings. Matrices of {size:,} pairs are read in blocks; {whole} holds each "
+            f"of them, in {4 * size / 1e9:,.1f} GB."
+        ]
 
-        readers = [reader for reader in (asp, plausible, category) if reader is not None]
-
-        def visit(block: QueryBlock) -> None:
-            for read in readers:
-                read(block)
-
+    def _depth(self, known: _Known, side: Direction) -> int:
+        """Return how many items of each ranking metrics read."""
         depth = max(depth_needed(max(self.ks), known.pairing, side), *(self.hub_ks if self.hubness else (1,)))
         to_r = [positives for name, positives in self._positives.items() if name not in RECALL_ONLY]
-        depth = max([depth, *(int(positives.number(side).max()) for positives in to_r)])
-        ranking = rank(matrix, known.pairing, side, depth, visit=visit)
+        return max([depth, *(int(positives.number(side).max()) for positives in to_r)])
+
+    def _readers(self, matrix: NDArray, known: _Known, side: Direction) -> _Readers:
+        """Return what reads whole rankings, which only a similarity and phi that are held have."""
+        if isinstance(matrix, Unheld):
+            return _Readers()
+        phis = {name: one.phi for name, one in known.relevance.items() if not isinstance(one, RelevanceInBlocks)}
+        return _Readers(
+            AspReader(phis, side, self.asp_ties) if phis and self.asp_ties else None,
+            PlausibleReader(known.distances, side) if known.distances is not None else None,
+            CategoryReader(known.codes, side, self.category_cutoffs) if known.codes is not None else None,
+        )
+
+    def _numbers(
+        self, ranking: Ranking, matrix: NDArray, known: _Known, side: Direction, read: _Readers
+    ) -> tuple[list[_Number], Placement]:
+        """Return every number of one direction, and where the own items of its queries stand."""
+        asp, plausible, category = read.asp, read.plausible, read.category
         ranks = ranking.ground_truth_rank
         statistics = statistics_of(ranks)
         numbers = [
@@ -310,6 +346,8 @@ class Evaluator:
             yield from self._semantic_recall(ranking, relevance, name)
             yield from self._registered(ranking, relevance, name)
         for ties, (name, relevance) in itertools.product(self.asp_ties, known.relevance.items()):
+            if isinstance(relevance, RelevanceInBlocks):
+                continue
             own = relevance.phi[: len(known.pairing)]
             yield _mean(key_of("ASP", side, formula=ties, phi=name), asp_by_chance(own, side, ties))
         if known.distances is not None:
@@ -442,6 +480,25 @@ class _Known:
             return given.shape == self.shape and not self.of_gallery
         same_phis = given.phis is self.phis or not with_its_phis
         return given.image_of_caption is self.pairing and same_phis
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """What reads whole rankings of one direction."""
+
+    asp: AspReader | None = None
+    plausible: PlausibleReader | None = None
+    category: CategoryReader | None = None
+
+    @property
+    def every(self) -> list[Callable[[QueryBlock], None]]:
+        """Those that there are."""
+        return [one for one in (self.asp, self.plausible, self.category) if one is not None]
+
+    def visit(self, block: QueryBlock) -> None:
+        """Show a block of queries to all of them."""
+        for read in self.every:
+            read(block)
 
 
 @dataclass(frozen=True, eq=False)

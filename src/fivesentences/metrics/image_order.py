@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.metrics.positives import Positives
 from fivesentences.semantics.misplaced import (
     ANCHORS,
@@ -31,7 +32,8 @@ class ImageOrder:
     """The order of the images of a similarity, with which that of other matrices is compared.
 
     An image is known by its scores with captions of up to 400 others, the anchors, and those of its captions with
-    these images. Scores of an image with its own captions are left out.
+    these images. Scores of an image with its own captions are left out. Of matrices that are not held, the scores with
+    captions of anchors alone are read.
 
     Args:
         similarity: ``[images, captions]``.
@@ -39,7 +41,7 @@ class ImageOrder:
     """
 
     def __init__(self, similarity: NDArray, image_of_caption: NDArray[np.int64]):
-        self._n = len(similarity)
+        self._n, self._whole = len(similarity), not isinstance(similarity, Unheld)
         self._anchors = np.linspace(0, self._n - 1, min(self._n, ANCHORS)).astype(np.int64)
         self._captions = np.argsort(image_of_caption, kind="stable")
         self._counts = np.bincount(image_of_caption, minlength=self._n)
@@ -48,8 +50,9 @@ class ImageOrder:
         # A line too much or too few puts one caption of every image into another's block.
         edges = {"last": ends, "first": self._captions[self._starts]} if (self._counts > 1).all() else {}
         in_order = np.arange(self._n)
+        self._edges = edges
         self._profiles = self._of_pairs(similarity, in_order)
-        self._of_edges = {name: (at, self._of_captions(similarity, at)) for name, at in edges.items()}
+        self._of_edges = {name: (at, self._of_captions(similarity, at)) for name, at in edges.items() if self._whole}
         half = self._profiles[:, : len(self._anchors)]
         self._profiles[(half == np.median(half, axis=1, keepdims=True)).mean(axis=1) > EQUAL] = 0
 
@@ -67,7 +70,7 @@ class ImageOrder:
             return np.add.reduceat(scores, self._starts) / self._counts
 
         tried: dict[str, tuple[Callable[[Order], NDArray], tuple[int, ...]]] = {"the captions": (of_blocks, (1, -1))}
-        for name, (at, _) in self._of_edges.items():
+        for name, at in self._edges.items():
             tried[f"the {name} caption"] = (lambda rows, at=at: similarity[rows, at], (1 if name == "last" else -1,))  # type: ignore[misc]
         for name, (scores, steps) in tried.items():
             own = scores(np.arange(self._n))
@@ -93,7 +96,8 @@ class ImageOrder:
         z = z_of(self._profiles, self._of_pairs(other, np.arange(self._n)))
         if np.nansum(z) < SURE * np.sqrt(len(z)):  # one caption of an image tells less than all
             return ""
-        for name, (at, profiles) in self._of_edges.items():
+        edges = {} if isinstance(other, Unheld) else self._of_edges
+        for name, (at, profiles) in edges.items():
             # Bound here, since a closure in a loop would see the last ones.
             found = misplaced(profiles, lambda order, at=at: self._of_captions(other, at[order]))  # type: ignore[misc]
             if found is not None:
@@ -117,8 +121,10 @@ class ImageOrder:
     def _of_pairs(self, matrix: NDArray, order: Order) -> Profiles:
         """Return ``[images, 2 anchors]`` scores of images with captions of anchors, and of anchors with theirs."""
         anchors = order[self._anchors]
-        halves = [self._means(matrix, order, anchors), self._means(matrix, anchors, order).T]
-        return np.hstack([self._centred(half) for half in halves])
+        half = self._centred(self._means(matrix, order, anchors))
+        if not self._whole or isinstance(matrix, Unheld):
+            return np.hstack([half, half])
+        return np.hstack([half, self._centred(self._means(matrix, anchors, order).T)])
 
     def _means(self, matrix: NDArray, rows: Order, columns: Order) -> Profiles:
         """Return ``[rows, columns]`` mean scores of images with all captions of an image."""

@@ -15,7 +15,7 @@ from fivesentences.errors import Cure
 from fivesentences.metrics.ranking import Ranking, rank
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction
-from fivesentences.retrieval.repeated_rows import all_equal, tolerance, twins
+from fivesentences.retrieval.repeated_rows import all_equal, rows_behind, tolerance, twins
 
 SHOWN = 0.005  # percentage points that change the last digit of a table
 BLOCK, SMALLEST_BLOCK = 1_200, 16  # rows and columns of a similarity whose rank is looked at
@@ -225,6 +225,7 @@ def note_on_products(matrix: NDArray, name: object) -> list[str]:
 
 def note_on_equal_rows(matrix: NDArray, name: object) -> list[str]:
     """Return a sentence on images whose scores equal those of another, where there are any."""
+    matrix = rows_behind(matrix)
     other = twins(matrix)
     rows = np.flatnonzero(other >= 0)
     if not len(rows) or all_equal(matrix, tolerance(matrix)):  # of constant scores there is a sentence already

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.machine import threads
+from fivesentences.metrics.in_blocks import reading_of
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.blocks import best_first, transposed, whole_order
 from fivesentences.retrieval.gallery import Gallery
+from fivesentences.retrieval.products import Products
 from fivesentences.semantics.references import References
 
 #: How all rankings order equal scores; every table repeats it.
@@ -187,6 +189,8 @@ def rank(
         visit: Called with every block of queries, for metrics that read more than the beginning of the rankings; from
             several threads, each block once.
     """
+    if isinstance(matrix, Products):
+        return _rank_in_blocks(matrix, pairing, direction, depth)
     n_queries, n_gallery = matrix.shape if direction == "i2t" else (len(pairing), matrix.shape[0])
     depth = min(depth, n_gallery)
     own_of = References(pairing)
@@ -231,3 +235,21 @@ def rank(
     in_threads(work, parts_of_queries(n_queries, n_gallery))
     n_own = own_of.count if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
     return Ranking(direction, items, own, n_own, n_gallery, ranks, tied, ahead)
+
+
+def _rank_in_blocks(products: Products, pairing: NDArray[np.int64], direction: Direction, depth: int) -> Ranking:
+    """Rank the gallery of a similarity that is not held."""
+    read = reading_of(products, pairing, depth)
+    items, places = read.best[direction].items[:, :depth], read.places[direction]
+    owners = (pairing[items], np.arange(len(items))) if direction == "i2t" else (items, pairing)
+    n_own = References(pairing).count if direction == "i2t" else np.ones(len(items), dtype=np.int64)
+    return Ranking(
+        direction,
+        items,
+        owners[0] == owners[1][:, None],
+        n_own,
+        products.shape[direction == "i2t"],
+        places.ahead + places.earlier,
+        places.equal - read.own_equal[direction],
+        places.ahead,
+    )

@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, depth_needed, in_threads, parts, rank
+from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, depth_needed, parts, rank
 from fivesentences.retrieval.arguments import Direction
-from fivesentences.retrieval.blocks import best_first
 from fivesentences.semantics.references import References, ranges
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
@@ -44,9 +43,11 @@ class Relevance:
             self._ideal[direction] = known
         return known
 
-    def values(self, items: NDArray[np.int64], direction: Direction) -> NDArray[np.float64]:
-        """Return phi between each query and its items, ``[queries, items]``; 0 where an item is -1."""
-        queries = np.arange(len(items))[:, None]
+    def values(
+        self, items: NDArray[np.int64], direction: Direction, queries: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return phi between each query, or some, and its items, ``[queries, items]``; 0 where an item is -1."""
+        queries = np.arange(len(items))[:, None] if queries is None else queries[:, None]
         present = np.maximum(items, 0)
         found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
         return np.where(items < 0, 0.0, found.astype(np.float64))
@@ -56,14 +57,18 @@ class Relevance:
         if direction not in self._sums:
             of_gallery = self.phi[: self.n_captions]
             self._sums[direction] = of_gallery.sum(axis=0 if direction == "i2t" else 1, dtype=np.float64)
-        total = self._sums[direction]
+        own = self.phi[np.arange(self.n_captions), self.pairing] if not keep_ground_truth else self._sums[direction][:0]
+        return self._mean(self._sums[direction], own.astype(np.float64), direction, keep_ground_truth)
+
+    def _mean(
+        self, total: NDArray[np.float64], own: NDArray[np.float64], direction: Direction, keep_ground_truth: bool
+    ) -> NDArray[np.float64]:
+        """Return the mean of sums of phi, less phi ``[captions]`` of own pairs unless ground truth is kept."""
         size = np.full(len(total), self.n_captions if direction == "i2t" else self.n_images)
-        if not keep_ground_truth:
-            own = self.phi[np.arange(self.n_captions), self.pairing].astype(np.float64)
-            if direction == "i2t":
-                total, size = total - np.bincount(self.pairing, own, self.n_images), size - self._own.count
-            else:
-                total, size = total - own, size - 1
+        if not keep_ground_truth and direction == "i2t":
+            total, size = total - np.bincount(self.pairing, own, self.n_images), size - self._own.count
+        elif not keep_ground_truth:
+            total, size = total - own, size - 1
         return np.asarray(np.where(size > 0, total, 0.0) / np.maximum(1, size))
 
     @cached_property
@@ -98,29 +103,19 @@ class Relevance:
 
     def _find_neighbours(self, m: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the neighbours and sums with ground truth kept."""
-        lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION]
-        phi_of_lists = self.values(lists, "t2i")
+        lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION][self._own.by_image]
+        phi_of_lists = self.values(lists, "t2i", self._own.by_image)
         m = min(m, self.n_images)
-        neighbours = np.empty((self.n_images, m), dtype=np.int64)
-        sums = np.empty((self.n_images, m))
-
-        def find(part: slice) -> None:
-            images = np.arange(part.start, part.stop)
-            captions = self._own.of_images(part)
-            place = ((self.pairing[captions] - part.start)[:, None] * self.n_images + lists[captions]).ravel()
-            size = len(images) * self.n_images
-            total = np.bincount(place, weights=phi_of_lists[captions].ravel(), minlength=size)
-            in_no_list = np.ones(size, dtype=bool)
-            in_no_list[place] = False
-            total[in_no_list] = -np.inf
-            total = total.reshape(len(images), self.n_images)
-            best = best_first(total, m)
-            best_total = np.take_along_axis(total, best, axis=1)
-            listed = best_total > -np.inf
-            neighbours[part] = np.where(listed, best, -1)
-            sums[part] = np.where(listed, best_total, 0.0)
-
-        in_threads(find, list(parts(self.phi[: self.n_images], ELEMENTS_PER_BLOCK)))
+        of = np.repeat(self.pairing[self._own.by_image], lists.shape[1])
+        pairs, which = np.unique(of * self.n_images + lists.ravel(), return_inverse=True)
+        total = np.bincount(which, weights=phi_of_lists.ravel())
+        image, named = np.divmod(pairs, self.n_images)
+        order = np.lexsort((named, -total, image))
+        often = np.bincount(image, minlength=self.n_images)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(often) - often, often)
+        order, place = order[place < m], place[place < m]
+        neighbours, sums = np.full((self.n_images, m), -1, dtype=np.int64), np.zeros((self.n_images, m))
+        neighbours[image[order], place], sums[image[order], place] = named[order], total[order]
         return neighbours, sums
 
     def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import CELLS_HELD
 from fivesentences.errors import InputError, first_of
 from fivesentences.retrieval.blocks import Output, filled
 from fivesentences.retrieval.gallery import Gallery, checked_matrix, refuse_not_finite
+from fivesentences.retrieval.products import IMAGES_PER_BLOCK, Products
 from fivesentences.retrieval.repeated_rows import BY_RULE, refuse_repeats, repeats, rows_of_images, twins
 from fivesentences.semantics.validation import checked_pairing
 
-IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
 UNIT = 5e-3  # how far from 1 the length of a normalised vector may be, also in half precision
 
 
@@ -53,6 +55,7 @@ def cosine_of_rows(
     name_of_images: str | Path,
     name_of_captions: str | Path,
     image_of_caption: ArrayLike | None = None,
+    in_blocks: bool | None = None,
 ) -> tuple[NDArray[np.floating], str]:
     """Return cosines of embeddings as models store them: every image once, or once per caption.
 
@@ -63,9 +66,12 @@ def cosine_of_rows(
         name_of_images: Name of the images for errors, such as their file.
         name_of_captions: Name of the captions for errors.
         image_of_caption: ``[captions]`` image index of each caption, where it is known.
+        in_blocks: Whether the similarity is computed where it is read, and not held; default where it has more than
+            150 million cells.
 
     Returns:
-        ``[images, captions]`` as ``cosine_similarity``, and a sentence on rows that were merged, empty if none were.
+        ``[images, captions]`` as ``cosine_similarity`` or as ``Products``, and a sentence on rows that were merged, empty if
+        none were.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated and nothing says
@@ -76,13 +82,13 @@ def cosine_of_rows(
     if image_of_caption is not None and len(left) == len(right):
         pairing = checked_pairing(image_of_caption, len(right))
         if pairing.max() + 1 == len(left):
-            return _products(left, right, name), ""
+            return _products(left, right, name, in_blocks=in_blocks), ""
         left, merged = rows_of_images(left, pairing, name_of_images)
-        return _products(left, right, name), merged
+        return _products(left, right, name, in_blocks=in_blocks), merged
     often = repeats(left)
     if often > 1 and len(left) == len(right):
         merged = f"{name_of_images} has every image {often} times; one of each was taken."
-        return _products(left[::often], right, name), merged
+        return _products(left[::often], right, name, in_blocks=in_blocks), merged
     exchanged = "give the embeddings of the images first, then those of the captions."
     if (of_captions := repeats(right)) > 1:
         what = f"{name_of_captions} has {len(right)} rows, each {of_captions} times, as embeddings of images have"
@@ -94,7 +100,7 @@ def cosine_of_rows(
             what = f"rows of {name_of_captions} are repeated, as embeddings of images are, and those of"
             raise InputError(f"{what} {name_of_images} are not; {exchanged}")
         refuse_repeats(left, name_of_images)
-    return _products(left, right, name), ""
+    return _products(left, right, name, in_blocks=in_blocks), ""
 
 
 def gallery_of_embeddings(
@@ -102,13 +108,14 @@ def gallery_of_embeddings(
     captions: ArrayLike,
     image_of_caption: ArrayLike | None = None,
     names: tuple[str, str] = ("images", "captions"),
+    in_blocks: bool | None = None,
 ) -> Gallery:
     """Return the gallery of the cosine similarity of embeddings; its notes say what was done to them.
 
     Arguments and errors as in ``cosine_of_rows``, and as in ``Gallery.of``.
     """
     left, right = checked_matrix(images, names[0]), checked_matrix(captions, names[1])
-    similarity, merged = cosine_of_rows(left, right, *names, image_of_caption)
+    similarity, merged = cosine_of_rows(left, right, *names, image_of_caption, in_blocks)
     gallery = Gallery.of(similarity, image_of_caption)
     return replace(gallery, notes=(note_on_embeddings(left, right), *filter(None, [merged])))
 
@@ -191,22 +198,23 @@ def _checked_pair(
 
 
 def _products(
-    left: NDArray, right: NDArray, name: str, out: Output = None, normalise: bool = True
+    left: NDArray,
+    right: NDArray,
+    name: str,
+    out: Output = None,
+    normalise: bool = True,
+    in_blocks: bool | None = False,
 ) -> NDArray[np.floating]:
-    """Compute cosines, or dot products, of all rows with all rows."""
-    exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
-    dtype = np.float64 if exact else np.float32
+    """Compute cosines, or dot products, of all rows with all rows, now or where they are read."""
+    products = Products(left, right, normalise)
+    if products.size > CELLS_HELD if in_blocks is None else in_blocks:
+        return cast("NDArray[np.floating]", products)  # which is read as an array
 
     def fill(result: NDArray) -> None:
-        for first in range(0, len(right), CAPTIONS_PER_BLOCK):
-            texts = slice(first, first + CAPTIONS_PER_BLOCK)
-            some_captions = _prepared(right[texts], normalise, dtype)
-            for start in range(0, len(left), IMAGES_PER_BLOCK):
-                pictures = slice(start, start + IMAGES_PER_BLOCK)
-                some_images = _prepared(left[pictures], normalise, dtype)
-                result[pictures, texts] = some_images @ some_captions.T
+        for block in products.blocks():
+            result[block.images, block.captions] = block.scores
 
-    return filled(out, (len(left), len(right)), fill, name=name, dtype=dtype)
+    return filled(out, products.shape, fill, name=name, dtype=products.dtype.type)
 
 
 def unique_images(rows: ArrayLike) -> NDArray:
@@ -230,14 +238,3 @@ def unique_images(rows: ArrayLike) -> NDArray:
     if times == 1:
         refuse_repeats(matrix, "rows")
     return matrix[::times]
-
-
-def _prepared(block: NDArray, normalise: bool, dtype: type[np.floating]) -> NDArray:
-    vectors = np.asarray(block, dtype=dtype)
-    if not normalise:
-        return vectors
-    largest = np.abs(vectors).max(axis=1, keepdims=True).astype(np.float64)
-    scaled = vectors / np.where(largest == 0, 1.0, largest)  # so that squares neither overflow nor vanish
-    length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    unit: NDArray = (scaled / np.where(length == 0, 1.0, length)).astype(dtype)
-    return unit

@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.arrays import plain_array
+from fivesentences.arrays import Unheld, plain_array
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.repeated_rows import refuse_repeats, rows_of_images
 from fivesentences.semantics.validation import check_gains, checked_pairing
@@ -347,6 +347,8 @@ def checked_phi(
     rows, columns = matrix.shape
     fit = f"{called} is [{rows}, {columns}] but {whose} has {n_images} images and {n_captions} captions"
     if columns == n_images and (rows == n_captions or (more_rows and rows > n_captions)):
+        if isinstance(matrix, Unheld):
+            return matrix  # of captions; that it is 0 everywhere is seen where it is read
         cell = f"{source.file}: phi" if source else UNNAMED if name == UNNAMED else f"{name}: {UNNAMED}"
         refuse_not_finite(
             matrix, cell, "image {1}, caption {0}", "make phi again, or put 0 where the metric says nothing"
@@ -430,6 +432,8 @@ def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArra
     Raises:
         InputError: If it is something else, or integers that no float64 holds exactly.
     """
+    if isinstance(values, Unheld):
+        return cast("NDArray[Any]", values)  # of checked embeddings or captions; it is read as an array
     matrix = as_array(values, name)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
         what = f"{str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}"
@@ -455,7 +459,7 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
     """Return row and column of the first value that is NaN or infinite; None if all are finite."""
-    if matrix.dtype.kind != "f":
+    if matrix.dtype.kind != "f" or isinstance(matrix, Unheld):
         return None
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:  # as the file of a transposed matrix lies
         found = first_not_finite(matrix.T)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import Cure, InputError
+from fivesentences.retrieval.products import Products
 
 FEW_COLUMNS = 64  # rows that differ mostly do at the beginning
 DIRECTIONS_OF_KEYS = 8
@@ -108,6 +109,13 @@ def all_equal(matrix: NDArray[Any], relative: float, first: int = 0, stop: int |
     return all(_same(matrix[first], matrix[at : min(at + FEW_COLUMNS, stop)], relative).all() for at in starts)
 
 
+def rows_behind(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the matrix, or the embeddings of the images where the similarity is not held: equal ones score alike."""
+    if not isinstance(matrix, Products):
+        return matrix
+    return matrix.images if matrix.rows is None else np.asarray(matrix.images[matrix.rows])
+
+
 def refuse_repeats(matrix: NDArray[Any], name: str | Path, in_columns: bool = False) -> None:
     """Refuse rows that repeat images: in equal blocks (a, a, b, b), in blocks of any length, or in another order.
 
@@ -121,6 +129,7 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path, in_columns: bool = Fa
     Raises:
         InputError: If every row is repeated equally often, or a quarter of the rows have an equal one.
     """
+    matrix = rows_behind(matrix)
     n_rows, rows_of, row_of = len(matrix), *(("columns", "column") if in_columns else ("rows", "row"))
     if (times := repeats(matrix)) > 1:
         variable = "matrix" if isinstance(name, Path) else name

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.choices import BANKED as BANKED
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction, checked_choice, checked_direction, settings_of
@@ -176,6 +177,11 @@ class Inference:
         for sides in [[side] for side in directions] if apart else [list(directions)]:
             if self.method == "naive":
                 yield sides, gallery
+            elif isinstance(gallery.similarity, Unheld):
+                what = (
+                    f"{self.method} re-scores a whole similarity, and {gallery.n_images * gallery.n_captions:,} pairs"
+                )
+                raise InputError(f"{what} are read in blocks", cure=Cure("pass in_blocks=False", "give --whole"))
             else:
                 given = {**self.settings, **self.banks.get(sides[0], {})}
                 yield sides, replace(gallery, similarity=rescore(gallery, self.method, sides[0], **given))

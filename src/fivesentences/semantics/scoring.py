@@ -184,6 +184,11 @@ def ahead(work: Callable[[Indices], Result], groups: Iterable[Indices]) -> Itera
         pool.shutdown(cancel_futures=True)
 
 
+def rows_at_once(n_images: int) -> int:
+    """Return how many rows are scored together, so that a dense block stays small."""
+    return max(1, min(1024, CELLS_PER_BLOCK // max(1, n_images)))
+
+
 def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") -> None:
     """Write every row of ``out`` ``[captions, images]``; if that takes long, a bar labelled ``description`` appears."""
 
@@ -191,9 +196,8 @@ def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") ->
         out[group] = scorer.score(group)  # each row is written by one thread only
         return len(group)
 
-    rows = max(1, min(1024, CELLS_PER_BLOCK // max(1, scorer.shape[1])))  # so that a dense block stays small
     with Bar(description, scorer.shape[0], delay=SECONDS_WITHOUT_BAR) as bar:
-        for _, written in ahead(write, scorer.groups(rows)):
+        for _, written in ahead(write, scorer.groups(rows_at_once(scorer.shape[1]))):
             bar.advance(written)
 
 

@@ -1,0 +1,207 @@
+"""Rankings of a similarity that is not held: both directions from one reading of its blocks.
+
+The first items of every query are kept while blocks pass, and the items before its own are counted. Numbers equal those
+of the whole matrix to the last digit: the blocks have its bits, and equal scores are ordered by index, lower first.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.console import Bar
+from fivesentences.machine import threads
+from fivesentences.retrieval.arguments import Direction
+from fivesentences.retrieval.blocks import best_first
+from fivesentences.retrieval.products import Block, Products
+from fivesentences.semantics.references import References
+from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR
+
+LONGEST = 255  # what a byte counts to
+
+
+class Best:
+    """The first items of some queries' rankings, of the blocks that were offered so far.
+
+    Args:
+        n_queries: Number of queries.
+        depth: How many items of each ranking are kept.
+        dtype: Type of the scores.
+
+    Attributes:
+        scores: ``[queries, depth]``, best first; minus infinity where there were fewer items.
+        items: ``[queries, depth]``; -1 there.
+    """
+
+    def __init__(self, n_queries: int, depth: int, dtype: np.dtype):
+        self.scores = np.full((n_queries, depth), -np.inf, dtype=dtype)
+        self.items = np.full((n_queries, depth), -1, dtype=np.int64)
+
+    def offer(
+        self, queries: slice, block: NDArray, items: NDArray[np.int64], axis: int = 0, later: bool = True
+    ) -> None:
+        """Read the scores of some items for some queries.
+
+        Args:
+            queries: Which queries.
+            block: ``[queries, items]``; with ``axis`` 1 ``[items, queries]``.
+            items: ``[items]`` their indices, ascending.
+            axis: Side of the block that the queries are.
+            later: Whether these items come behind all that these queries have seen, so that ties are lost.
+        """
+        depth = self.scores.shape[1]
+        bound = self.scores[queries, -1]
+        if later and len(items) >= depth and (self.items[queries] < 0).all():
+            rows = block if axis == 0 else np.ascontiguousarray(block.T)
+            order = best_first(rows, depth)
+            self.scores[queries], self.items[queries] = np.take_along_axis(rows, order, axis=1), items[order]
+            return
+        bounds = np.expand_dims(bound, 1 - axis)
+        row, column = np.divmod(np.flatnonzero(block > bounds if later else block >= bounds), block.shape[1])
+        query, item = (row, column) if axis == 0 else (column, row)
+        scores, found = block[row, column], items[item]
+        if not later:  # of items that tie with the last one, those with a lower index
+            better = (scores > bound[query]) | (found < self.items[queries, -1][query])
+            better |= self.items[queries, -1][query] < 0
+            query, scores, found = query[better], scores[better], found[better]
+        if len(query):
+            self._merge(query + queries.start, scores, found)
+
+    def _merge(self, query: NDArray[np.int64], scores: NDArray, items: NDArray[np.int64]) -> None:
+        changed, which = np.unique(query, return_inverse=True)
+        depth = self.scores.shape[1]
+        row = np.concatenate([np.repeat(np.arange(len(changed)), depth), which])
+        score = np.concatenate([self.scores[changed].ravel(), scores])
+        item = np.concatenate([self.items[changed].ravel(), items])
+        order = np.lexsort((item, -score, row))
+        often = np.bincount(row)
+        first = np.repeat(np.cumsum(often) - often, often)
+        kept = order[np.arange(len(order)) - first < depth]
+        self.scores[changed], self.items[changed] = (kept_of[kept].reshape(-1, depth) for kept_of in (score, item))
+
+
+@dataclass
+class Places:
+    """Where the best own item of each query stands, counted while blocks pass.
+
+    Attributes:
+        best: ``[queries]`` the best score of an own item.
+        target: ``[queries]`` the first own item that has it.
+        ahead: ``[queries]`` items with a higher score.
+        equal: ``[queries]`` items with this score.
+        earlier: ``[queries]`` those of them that come before ``target``.
+    """
+
+    best: NDArray
+    target: NDArray[np.int64]
+    ahead: NDArray[np.int64]
+    equal: NDArray[np.int64]
+    earlier: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, best: NDArray, target: NDArray[np.int64]) -> Places:
+        """Begin to count."""
+        return cls(best, target, *(np.zeros(len(best), dtype=np.int64) for _ in range(3)))
+
+    def offer(self, queries: slice, block: NDArray, first: int, axis: int = 0) -> None:
+        """Read the scores of consecutive items, from ``first`` on; others as in ``Best.offer``."""
+        bounds = np.expand_dims(self.best[queries], 1 - axis)
+        self.ahead[queries] += _counts(block > bounds, axis)
+        row, column = np.divmod(np.flatnonzero(block == bounds), block.shape[1])
+        query, item = (row, column) if axis == 0 else (column, row)
+        size = queries.stop - queries.start
+        self.equal[queries] += np.bincount(query, minlength=size)
+        query = query[item + first < self.target[queries][query]]
+        self.earlier[queries] += np.bincount(query, minlength=size)
+
+
+def _counts(flags: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
+    """Count what is true for each row (axis 0) or each column (axis 1) of a C-ordered block."""
+    if axis == 0:
+        return np.array([np.count_nonzero(row) for row in flags], dtype=np.int64)
+    found = np.zeros(flags.shape[1], dtype=np.int64)
+    for start in range(0, len(flags), LONGEST):  # many times as fast as a sum of larger integers
+        found += np.add.reduce(flags[start : start + LONGEST].view(np.uint8), axis=0, dtype=np.uint8)
+    return found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one reading of a similarity found.
+
+    Attributes:
+        pairing: ``[captions]`` image of each caption.
+        depth: How many items of each ranking are kept, where there are so many.
+        best: The first items by direction.
+        places: The places of own items by direction.
+        own_equal: ``[queries]`` own items with the best score of an own item, by direction.
+    """
+
+    pairing: NDArray[np.int64]
+    depth: int
+    best: dict[Direction, Best]
+    places: dict[Direction, Places]
+    own_equal: dict[Direction, NDArray[np.int64]]
+
+
+def reading_of(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading:
+    """Return what one reading finds, which is done once for a similarity unless it was not deep enough.
+
+    Args:
+        products: ``[images, captions]``.
+        pairing: ``[captions]`` image of each caption.
+        depth: How many items of each ranking are kept.
+    """
+    known = products.ranked
+    if isinstance(known, Reading) and known.pairing is pairing and known.depth >= depth:
+        return known
+    products.ranked = read = _read(products, pairing, depth)
+    return read
+
+
+def _read(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading:
+    n_images, n_captions = products.shape
+    own, captions = np.empty(n_captions, dtype=products.dtype), np.arange(n_captions)
+    for block in products.blocks_of(pairing, captions):
+        of_block = captions[block.captions]
+        inside = of_block[(pairing[of_block] >= block.images.start) & (pairing[of_block] < block.images.stop)]
+        own[inside] = block.scores[pairing[inside] - block.images.start, inside - block.captions.start]
+    of = References(pairing)
+    own_of_images, ordered = own[of.by_image], of.by_image
+    best = np.maximum.reduceat(own_of_images, of.first)
+    is_best = own_of_images == np.repeat(best, of.count)
+    target = np.minimum.reduceat(np.where(is_best, ordered, n_captions), of.first)
+    found = Reading(
+        pairing,
+        depth,
+        {
+            "i2t": Best(n_images, min(depth, n_captions), products.dtype),
+            "t2i": Best(n_captions, min(depth, n_images), products.dtype),
+        },
+        {"i2t": Places.of(best, target), "t2i": Places.of(own, pairing)},
+        {"i2t": np.add.reduceat(is_best.astype(np.int64), of.first), "t2i": np.ones(n_captions, dtype=np.int64)},
+    )
+
+    def of_image_queries(block: Block) -> None:
+        items = np.arange(block.captions.start, block.captions.stop)
+        found.best["i2t"].offer(block.images, block.scores, items)
+        found.places["i2t"].offer(block.images, block.scores, block.captions.start)
+
+    def of_caption_queries(block: Block) -> None:
+        items = np.arange(block.images.start, block.images.stop)
+        found.best["t2i"].offer(block.captions, block.scores, items, axis=1)
+        found.places["t2i"].offer(block.captions, block.scores, block.images.start, axis=1)
+
+    what = f"rank {n_images:,} images and {n_captions:,} captions"
+    with (
+        ThreadPoolExecutor(min(2, threads())) as pool,  # numpy releases the interpreter lock
+        Bar(what, products.n_blocks, delay=SECONDS_WITHOUT_BAR) as bar,
+    ):
+        for block in products.blocks():
+            for done in [pool.submit(work, block) for work in (of_image_queries, of_caption_queries)]:
+                done.result()
+            bar.advance()
+    return found
