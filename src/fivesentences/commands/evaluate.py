@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from fivesentences.commands.annotations import Annotations
+from fivesentences.commands.annotations import Annotations, read_list
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
@@ -26,6 +26,7 @@ from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import captions_of, scores_of
+from fivesentences.evaluation.item_lists import directions_of, is_lists, lists_of, read_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
@@ -169,7 +170,7 @@ def evaluate(
     read_once = OpenedOnce()
     models, of_pairs = (models, []) if inputs.transposed else with_pairs(models, read_once)
     paths = {text: Path(named(text.partition(T2I)[0])[1]) for text in models}
-    files = {text: path for text, path in paths.items() if path.suffix == ".parquet"}
+    files = {text: path for text, path in paths.items() if path.suffix == ".parquet" and not is_lists(path)}
     given = inputs.given([text for text in models if text not in files], annotations.protocol)
     options = (inputs, annotations, metrics, exports)
     if not given.models and options != (ModelInputs(), Annotations(), Metrics(), Exports()):
@@ -263,7 +264,9 @@ def _score(
     inference, protocol = Inference.of(metrics.inference), annotations.protocol
     options = metrics.of_evaluator()
     with working(f"read {given.models[0].words}"):
-        gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=metrics.ideal_pool == "given_rows")
+        of_lists = {"ids": (annotations.image_ids, annotations.caption_ids)}
+        every_row = metrics.ideal_pool == "given_rows"
+        gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=every_row, **of_lists)
     if metrics.mean and len(gallery.phis) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     if (published := rows.published) is not None:
@@ -282,14 +285,27 @@ def _score(
     names = [model.name for model in given.models]
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
+    ids = [
+        read_list(file, size, "ids", of)
+        for (file, of), size in zip(
+            ((annotations.image_ids, "images"), (annotations.caption_ids, "captions")), scorer.whole.shape, strict=True
+        )
+    ]
+
     def another(model: Model) -> tuple[Gallery, list[str]]:
+        if model.is_lists:
+            raws = [read_lists(part.matrix) for part in model.parts]
+            sides = directions_of(raws, scorer.whole.shape)
+            lists = lists_of(raws, sides, scorer.whole.shape, (ids[0], ids[1]))
+            lists.check_reach(max(options["ks"]))
+            return scorer.whole.with_similarity(lists, model.matrix), []  # type: ignore[arg-type]
         rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
         how: dict[str, Any] = {"transposed": inputs.transposed, "image_of_caption": scorer.whole.image_of_caption}
         how["in_blocks"] = inputs.in_blocks
         matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
         return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
 
-    every = [part for model in given.models for part in model.parts]
+    every = [part for model in given.models for part in ([model] if model.is_lists else model.parts)]
     with working("check the models", len(every) - 1) as advance:  # before anything is computed
         for part in every[1:]:
             notes += another(part)[1]
@@ -301,7 +317,7 @@ def _score(
         if evaluations:
             with working(f"read {model.words}"):
                 gallery = another(model)[0]
-        t2i = None if model.t2i is None else another(model.t2i)[0]
+        t2i = None if model.t2i is None or model.is_lists else another(model.t2i)[0]
         with working(f"score {model.words}, {size}", len(scorer.parts)) as advance:
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)

@@ -23,6 +23,7 @@ from fivesentences.metrics import Evaluation
 from fivesentences.metrics.frame import frames_of_queries
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
@@ -91,6 +92,8 @@ class Exports:
         def write(model: str, galleries: Mapping[Direction, Gallery]) -> None:
             with working(f"write {folder}", len(DIRECTIONS) * len(scorer.parts)) as advance:
                 for side in DIRECTIONS:
+                    if isinstance(lists := galleries[side].similarity, ItemLists) and side not in lists.items:
+                        continue
                     if model == models[0]:
                         write_qrels(folder / f"{side}.qrels", scorer, side, *ids)
                         for phi in scorer.whole.phis if self.trec_grades else ():

@@ -15,7 +15,8 @@ from fivesentences.commands.arguments import named
 from fivesentences.commands.sheets import Read
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
+from fivesentences.evaluation.gallery_files import read_gallery, read_gallery_of_lists, with_computed_phis
+from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
@@ -53,6 +54,11 @@ class Model:
         of_images = str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
         of_images = of_images if self.folder is None else str(self.folder.path)
         return of_images if self.t2i is None else f"{of_images}, t2i: {self.t2i.words}"
+
+    @property
+    def is_lists(self) -> bool:
+        """Whether it is lists of the first items of every query."""
+        return self.text is None and self.folder is None and is_lists(self.matrix)
 
     @property
     def parts(self) -> list[Model]:
@@ -165,7 +171,13 @@ class ModelInputs:
         return Given(models, self.captions or first.captions, pairing_file, notes, {key: note[key] for key in keys})
 
     def gallery(
-        self, given: Given, protocol: Protocol | None, read: OpenedOnce, *, more_rows: bool = False
+        self,
+        given: Given,
+        protocol: Protocol | None,
+        read: OpenedOnce,
+        *,
+        more_rows: bool = False,
+        ids: tuple[Path | None, Path | None] = (None, None),
     ) -> tuple[Gallery, list[str], list[str] | None]:
         """Return images, captions and phi, with the similarity of the first model, and more as ``read_gallery``.
 
@@ -174,19 +186,31 @@ class ModelInputs:
             protocol: The protocol.
             read: Matrices that were opened already.
             more_rows: True if phi may have more captions, as in ``read_gallery``.
+            ids: Files of the ids of images and captions, by which lists name them.
         """
         model = given.models[0]
+        if model.is_lists:
+            if self.transposed or self.first_captions is not None:
+                raise InputError("--transposed and --first-captions are about a similarity, and these are lists")
+            gallery, notes, lines = read_gallery_of_lists(
+                [Path(part.matrix) for part in model.parts], image_of_caption=given.image_of_caption, protocol=protocol,
+                phis=self.phi or (), captions=given.captions, image_ids=ids[0], caption_ids=ids[1],
+            )  # fmt: skip
+            return self._with_computed(gallery, given, lines), notes, lines
         gallery, notes, lines = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
             first_captions=self.first_captions, in_blocks=self.in_blocks, read=read,
         )  # fmt: skip
+        return self._with_computed(gallery, given, lines), notes, lines
+
+    def _with_computed(self, gallery: Gallery, given: Given, lines: list[str] | None) -> Gallery:
         # Unless --metric requires it, what --phi gives already is not computed.
         if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
             if given.captions is None or lines is None:
                 raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            gallery = with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks)
-        return gallery, notes, lines
+            return with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks)
+        return gallery
 
 
 def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], list[str]]:
@@ -247,7 +271,11 @@ def _alone(argument: str, before: NDArray[Any] | None, read: OpenedOnce) -> NDAr
         InputError: If it is not a matrix, and the one before is no similarity, whose error would hide this one.
     """
     file = named(argument)[1]
-    if "," in argument or not {Path(file).suffix, Path(file.rpartition(":")[0]).suffix} & {*QUICK}:
+    if (
+        "," in argument
+        or is_lists(Path(file))
+        or not {Path(file).suffix, Path(file.rpartition(":")[0]).suffix} & {*QUICK}
+    ):
         return None
     try:
         return read(file)

@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from fivesentences.arrays import CELLS_HELD, new_array
 from fivesentences.choices import each_once
 from fivesentences.errors import InputError, first_of
+from fivesentences.evaluation.item_lists import directions_of, lists_of, read_lists
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.metrics.notes import note_on_products
+from fivesentences.retrieval.arguments import DIRECTIONS, Direction
 from fivesentences.retrieval.cosine import cosine_of_rows, note_on_embeddings
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.retrieval.repeated_rows import refuse_repeats
 from fivesentences.seals import check_seal
-from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing
+from fivesentences.semantics.caption_file import own_pairing, read_captioned, read_pairing, read_texts
 from fivesentences.semantics.caption_order import note_on_order
 from fivesentences.semantics.phi_file import check_made_of, note_beside, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, parse_name, prepare
@@ -86,14 +88,79 @@ def read_gallery(
     if gallery.kept is not None:
         used = f"{gallery.n_captions:,} of {len(gallery.kept):,} captions"
         notes.append(f"{similarity}: the first {first_captions} of each image, {used}, numbered among these.")
-    if table is not None and len(table.captions) == n_captions:
-        notes += [f"{captions}: {empty}, a caption without words." for empty in _empty_lines(table.captions)]
-        notes += note_on_order(captions_of(gallery, table.captions, captions), gallery.image_of_caption, captions)
+    lines = None if table is None else table.captions
+    if lines is not None and len(lines) == n_captions:
+        notes += _notes_on_captions(gallery, lines, captions)
     if phis:
-        texts = None if table is None else captions_of(gallery, table.captions, captions)
+        texts = None if lines is None else captions_of(gallery, lines, captions)
         split = None if protocol is None else protocol.split
         gallery = with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split)
-    return gallery, notes, None if table is None else table.captions
+    return gallery, notes, lines
+
+
+def read_gallery_of_lists(
+    files: Sequence[Path],
+    *,
+    image_of_caption: Path | None = None,
+    protocol: Protocol | None = None,
+    phis: Sequence[str] = (),
+    captions: Path | None = None,
+    image_ids: Path | None = None,
+    caption_ids: Path | None = None,
+) -> tuple[Gallery, list[str], list[str] | None]:
+    """Read images, captions and phi matrices, with lists of the first items of every query as the similarity.
+
+    Args:
+        files: Lists for image queries and for caption queries, or one of them; see ``item_lists.read_lists``.
+        image_of_caption: As in ``read_gallery``, which takes and returns the same.
+        protocol: As there.
+        phis: As there.
+        captions: As there.
+        image_ids: File of the names of images, one per line.
+        caption_ids: File of the names of captions.
+
+    Raises:
+        InputError: As ``read_gallery``, ``read_lists`` and ``lists_of``; or if nothing says how many images or captions
+            there are.
+    """
+    raws = [read_lists(file) for file in files]
+    table = None if captions is None else read_captioned(captions)
+    names = [None if file is None else [line.strip() for line in read_texts(file)] for file in (image_ids, caption_ids)]
+    n_queries: dict[Direction, int] = {}
+    if len(raws) == len(DIRECTIONS):
+        n_queries = {side: raw.n_queries for side, raw in zip(DIRECTIONS, raws, strict=True)}
+    known = [None if table is None else len(table.captions), None if names[1] is None else len(names[1])]
+    known += [protocol.captions if protocol is not None else None, n_queries.get("t2i")]
+    n_captions = next((number for number in known if number is not None), None)
+    if n_captions is None:
+        what = "lists do not say how many captions the gallery has"
+        raise InputError(what, where=files[0], cure="give --captions FILE, or lists of both directions: I2T,t2i=T2I")
+    given = None if image_of_caption is None else read_pairing(image_of_caption, n_captions)
+    pairing = given if table is None or captions is None else own_pairing(table, captions, given)
+    if pairing is None:
+        known = [None if names[0] is None else len(names[0]), None if protocol is None else protocol.images]
+        known += [n_queries.get("i2t"), raws[0].n_queries if raws[0].n_queries < n_captions else None]
+        n_images = next((number for number in known if number is not None), None)
+        if n_images is None or n_captions % n_images:
+            of = "" if n_images is None else f": {n_captions} captions are not equal blocks for {n_images} images"
+            raise InputError(f"nothing says which image each caption belongs to{of}", where=files[0],
+                             cure="give --image-of-caption FILE")  # fmt: skip
+        pairing = np.repeat(np.arange(n_images), n_captions // n_images)
+    shape = int(pairing.max()) + 1, n_captions
+    lists = lists_of(raws, directions_of(raws, shape), shape, (names[0], names[1]))
+    gallery = Gallery(cast("NDArray[Any]", lists), pairing, name=files[0])
+    if protocol is not None:
+        protocol.check(gallery)
+    lines = None if table is None else table.captions
+    notes = [] if lines is None else _notes_on_captions(gallery, lines, captions)
+    if phis:
+        gallery = with_phi_files(gallery, phis, captions=lines)
+    return gallery, notes, lines
+
+
+def _notes_on_captions(gallery: Gallery, lines: Sequence[str], captions: Path | None) -> list[str]:
+    notes = [f"{captions}: {empty}, a caption without words." for empty in _empty_lines(lines)]
+    return notes + note_on_order(captions_of(gallery, lines, captions), gallery.image_of_caption, captions)
 
 
 def scores_of(

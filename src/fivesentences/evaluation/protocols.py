@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.choices import CATALOGUE_NAMES, datasets_called
+from fivesentences.config.metrics import shown_name
 from fivesentences.errors import Argument, Cure, InputError, did_you_mean
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
@@ -21,6 +22,7 @@ from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
 from fivesentences.retrieval.cosine import are_embeddings, gallery_of_embeddings
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_matrix
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.rescoring import Inference
 
 
@@ -381,7 +383,11 @@ class ProtocolScorer:
             InputError: If it is not a matrix of finite real numbers, looks transposed, or is of another shape.
         """
         found, how, given = [], Inference.of(inference), [self.whole.with_similarity(similarity)]
-        sides: list[Sequence[Direction]] = [DIRECTIONS]
+        lists = given[0].similarity if isinstance(given[0].similarity, ItemLists) else None
+        if lists is not None:
+            lists.check_reach(max(self.parts[0][2].ks))
+        scored = DIRECTIONS if lists is None else tuple(lists.directions)
+        sides: list[Sequence[Direction]] = [scored]
         if t2i is not None:
             given, sides = [*given, self.whole.with_similarity(t2i, "t2i")], [[side] for side in DIRECTIONS]
         for at, (images, captions, evaluator) in enumerate(self.parts):
@@ -403,9 +409,11 @@ class ProtocolScorer:
         for same in zip(*(one.queries if queries else () for one in found), strict=True):
             joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
         values = averaged([[value for value in one.values if value["direction"]] for one in found])
-        placements = {side: Placement.joined([one.placements[side] for one in found]) for side in DIRECTIONS}
-        notes = [note for one in given for note in (*one.notes, *note_on_equal_rows(one.similarity, one.name))]
-        for one, of in zip(given, sides, strict=True):
+        placements = {side: Placement.joined([one.placements[side] for one in found]) for side in scored}
+        whole = [(one, of) for one, of in zip(given, sides, strict=True) if lists is None]
+        notes = [note for one in given for note in one.notes]
+        notes += [note for one, _ in whole for note in note_on_equal_rows(one.similarity, one.name)]
+        for one, of in whole:
             order = ImageOrder(one.similarity, one.image_of_caption)
             if own := order.where_own_apart(one.similarity):
                 notes.append(f"{one.name}: {own}: check {ITS_ORDER}.")
@@ -416,7 +424,11 @@ class ProtocolScorer:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
         notes += [sentence for one in given for sentence in self.parts[0][2].left_out(one)]
         about["notes"] = [*notes, *self.parts[0][2].notes_of(placements)]
-        return Evaluation(values + sums_of(values), about, joined, self.scored if queries else {})
+        values += sums_of(values) if len(scored) == len(DIRECTIONS) else []
+        if lists is not None:
+            values, notes = beyond_lists(values, lists)
+            about["notes"] = [*notes, *about["notes"]]
+        return Evaluation(values, about, joined, {side: self.scored[side] for side in scored} if queries else {})
 
     def by_chance(self) -> Evaluation:
         """Compute what a ranking in random order reaches, of every number that has a closed form."""
@@ -475,6 +487,19 @@ def _checked(name: str, values: ArrayLike | None, size: int, what: str) -> NDArr
     if array.ndim < 1 or len(array) != size:
         raise InputError(f"{name} is {list(array.shape)} but there are {size} {what}s; give one row per {what}.")
     return array
+
+
+def beyond_lists(values: Sequence[MetricValue], lists: ItemLists) -> tuple[list[MetricValue], list[str]]:
+    """Return the numbers that lists tell exactly, and sentences on how long they are and on the others."""
+    known = [value for value in values if not np.isnan(value["value"])]
+    out = [value for value in values if np.isnan(value["value"])]
+    notes = []
+    for side, items in lists.items.items():
+        notes.append(f"{side}: lists of the first {items.shape[1]:,} items of every query ({lists.names[side]}).")
+    if out:
+        names = dict.fromkeys(f"{shown_name(one['metric'])} {one['ground_truth']}".strip() for one in out)
+        notes.append(f"Left out, since they read items behind the ends of lists: {', '.join(names)}.")
+    return known, notes
 
 
 def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> list[MetricValue]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.documents import parse_json
@@ -92,7 +93,7 @@ def subject_of(gallery: Gallery, about: Mapping[str, Any], scored: Mapping[str, 
         "about": {key: value for key, value in about.items() if key != "similarity"},
         "image_of_caption": gallery.image_of_caption.tolist(),
         "image_of_caption_sha256": pairing_sha256(gallery.image_of_caption),
-        "phis": {name: _digest(np.asarray(phi)) for name, phi in gallery.phis.items()},
+        "phis": {name: _digest(phi) for name, phi in gallery.phis.items() if not isinstance(phi, Unheld)},
         **scored,
     }
 

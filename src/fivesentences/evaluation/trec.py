@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.arrays import Unheld
+from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
+from fivesentences.metrics.in_blocks import reading_of
 from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.retrieval.blocks import best_first
-from fivesentences.retrieval.gallery import Similarity
+from fivesentences.retrieval.gallery import Gallery, Similarity
+from fivesentences.retrieval.lists import ItemLists
+from fivesentences.retrieval.products import Products
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
@@ -93,9 +97,8 @@ def write_run(
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
             ((_, read),) = how.read(gallery, [direction])
-            for part, scores in blocks_of_queries(read.similarity, direction):
-                order = best_first(scores, min(depth or len(items), len(items)))
-                written = strictly_decreasing(np.take_along_axis(scores, order, axis=1))
+            for part, order, scores in _first_items(read, direction, min(depth or len(items), len(items))):
+                written = strictly_decreasing(scores)
                 for at, row, values in zip(range(part.start, part.stop), order.tolist(), written.tolist(), strict=True):
                     query = queries[at]
                     ranks = enumerate(zip(row, values, strict=True), start=1)
@@ -134,20 +137,44 @@ def write_qrels(
         InputError: If the file cannot be written.
     """
     owner = scorer.whole.image_of_caption
-    matrix = None if phi is None else np.asarray(scorer.whole.phis[phi])
+    given = None if phi is None else scorer.whole.phis[phi]
+    if isinstance(given, Unheld):
+        what = f"phi {phi} is read in blocks, and its grades take a whole matrix"
+        raise InputError(what, where=str(path), cure=Cure("pass a matrix", "give --whole"))
+    matrix = None if given is None else np.asarray(given)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for images, captions in _indices(scorer):
-            if matrix is None:
-                gains, unit = (owner[captions][:, None] == images).astype(float), 1.0
-            else:
-                gains, unit = matrix[np.ix_(captions, images)].astype(float), GRADES / float(matrix.max())
             names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
             queries, items = names if direction == "i2t" else names[::-1]
+            if matrix is None:
+                own = np.stack([owner[captions] - images[0], np.arange(len(captions))])
+                query, item = own[:, np.argsort(own[0], kind="stable")] if direction == "i2t" else own[::-1]
+                pairs = zip(query.tolist(), item.tolist(), strict=True)
+                file.writelines(f"{queries[one]} 0 {items[another]} 1\n" for one, another in pairs)
+                continue
+            gains, unit = matrix[np.ix_(captions, images)].astype(float), GRADES / float(matrix.max())
             for query, row in zip(queries, gains.T if direction == "i2t" else gains, strict=True):
                 largest = row.max()
                 grades = np.rint(row * (unit if largest * unit > 0.5 else GRADES / (largest or 1))).astype(int)
                 listed = np.flatnonzero(grades) if largest else [0]
                 file.writelines(f"{query} 0 {items[item]} {grades[item]}\n" for item in listed)
+
+
+def _first_items(
+    read: Gallery, direction: Direction, depth: int
+) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.floating]]]:
+    """Yield some queries, their first items and the scores of these."""
+    matrix = read.similarity
+    if isinstance(matrix, ItemLists):
+        items, scores = matrix.items[direction], matrix.scores[direction]
+        yield slice(0, len(items)), items[:, :depth], scores[:, :depth]
+    elif isinstance(matrix, Products):
+        best = reading_of(matrix, read.image_of_caption, depth).best[direction]
+        yield slice(0, len(best.items)), best.items[:, :depth], best.scores[:, :depth]
+    else:
+        for part, block in blocks_of_queries(matrix, direction):
+            order = best_first(block, depth)
+            yield part, order, np.take_along_axis(block, order, axis=1)
 
 
 def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import Unheld
 from fivesentences.choices import each_once
-from fivesentences.config.metrics import METRICS, metric_of
+from fivesentences.config.metrics import METRICS, metric_of, parse_metric
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
@@ -48,6 +48,7 @@ from fivesentences.retrieval.arguments import (
 )
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array, checked_similarity, name_of
 from fivesentences.retrieval.hubness import hubness_of_ranking
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.scored import ScoredPhi
 
@@ -265,6 +266,8 @@ class Evaluator:
 
     def left_out(self, gallery: Gallery) -> list[str]:
         """Return a sentence on metrics of whole rankings, which a gallery that is read in blocks does not have."""
+        if isinstance(gallery.similarity, ItemLists):
+            return []
         similarity = isinstance(gallery.similarity, Unheld)
         phis = bool(self.asp_ties) and any(similarity or isinstance(one, Unheld) for one in gallery.phis.values())
         named = {"ASP": phis, "PMRP": similarity and self._labels is not None}
@@ -287,7 +290,7 @@ class Evaluator:
 
     def _readers(self, matrix: NDArray, known: _Known, side: Direction) -> _Readers:
         """Return what reads whole rankings, which only a similarity and phi that are held have."""
-        if isinstance(matrix, Unheld):
+        if isinstance(matrix, Unheld | ItemLists):
             return _Readers()
         phis = {name: one.phi for name, one in known.relevance.items() if not isinstance(one, RelevanceInBlocks)}
         return _Readers(
@@ -334,7 +337,10 @@ class Evaluator:
             nothing[key] = nothing.get(key, False) | found
         everything = np.zeros(len(ranks), dtype=bool) if category is None else category.n_relevant == ranking.n_gallery
         placed = Placement.of(ranking, matrix, known.pairing, nothing, everything)
-        return numbers + (self._hubs(ranking) if self.hubness else []), placed
+        numbers += self._hubs(ranking) if self.hubness else []
+        if isinstance(matrix, ItemLists):
+            numbers = _within(numbers, ranking)
+        return numbers, placed
 
     def _numbers_by_chance(self, known: _Known, side: Direction) -> Iterator[_Number]:
         """Yield the expected numbers of one direction, in the order of ``_numbers``."""
@@ -448,6 +454,22 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
             kind = type(positives).__name__
             raise InputError(f"the positives '{name}' are {kind}; give Positives, as Positives.symmetric makes.")
     return dict(given or {})
+
+
+def _within(numbers: list[_Number], ranking: Ranking) -> list[_Number]:
+    """Return numbers of lists, NaN in place of those that read items behind the end of a list."""
+    depth: int = ranking.items.shape[1]
+    whole = depth == ranking.n_gallery
+    of_others = depth - int(np.count_nonzero(ranking.own, axis=1).max())
+    found = []
+    for number in numbers:
+        cutoff = parse_metric(number.key["metric"]).cutoff
+        k = "1" if cutoff is None and number.key["metric"].startswith("hubs") else str(cutoff)
+        is_known = whole or (
+            k.isdigit() and int(k) <= (of_others if number.key["ground_truth"] == "removed" else depth)
+        )
+        found.append(number if is_known else replace(number, value=float("nan"), queries=None))
+    return found
 
 
 @dataclass

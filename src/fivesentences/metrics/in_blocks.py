@@ -21,6 +21,7 @@ from fivesentences.semantics.references import References
 from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR
 
 LONGEST = 255  # what a byte counts to
+WAITING = 1_000_000  # items that were offered and are not yet merged
 
 
 class Best:
@@ -32,13 +33,15 @@ class Best:
         dtype: Type of the scores.
 
     Attributes:
-        scores: ``[queries, depth]``, best first; minus infinity where there were fewer items.
+        scores: ``[queries, depth]``, best first; minus infinity where there were fewer items. After ``finish``.
         items: ``[queries, depth]``; -1 there.
     """
 
     def __init__(self, n_queries: int, depth: int, dtype: np.dtype):
         self.scores = np.full((n_queries, depth), -np.inf, dtype=dtype)
         self.items = np.full((n_queries, depth), -1, dtype=np.int64)
+        self._waiting: list[tuple[NDArray[np.int64], NDArray, NDArray[np.int64]]] = []
+        self._n_waiting = 0
 
     def offer(
         self, queries: slice, block: NDArray, items: NDArray[np.int64], axis: int = 0, later: bool = True
@@ -67,10 +70,18 @@ class Best:
             better = (scores > bound[query]) | (found < self.items[queries, -1][query])
             better |= self.items[queries, -1][query] < 0
             query, scores, found = query[better], scores[better], found[better]
-        if len(query):
-            self._merge(query + queries.start, scores, found)
+        if len(query):  # merged by many, since a merge sorts whole lists
+            self._waiting.append((query + queries.start, scores, found))
+            self._n_waiting += len(query)
+        if self._n_waiting > WAITING:
+            self.finish()
 
-    def _merge(self, query: NDArray[np.int64], scores: NDArray, items: NDArray[np.int64]) -> None:
+    def finish(self) -> None:
+        """Merge what was offered into the lists, which are only then up to date."""
+        if not self._waiting:
+            return
+        query, scores, items = (np.concatenate(some) for some in zip(*self._waiting, strict=True))
+        self._waiting, self._n_waiting = [], 0
         changed, which = np.unique(query, return_inverse=True)
         depth = self.scores.shape[1]
         row = np.concatenate([np.repeat(np.arange(len(changed)), depth), which])
@@ -204,4 +215,6 @@ def _read(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading
             for done in [pool.submit(work, block) for work in (of_image_queries, of_caption_queries)]:
                 done.result()
             bar.advance()
+    for one in found.best.values():
+        one.finish()
     return found

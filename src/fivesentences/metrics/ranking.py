@@ -20,6 +20,7 @@ from fivesentences.metrics.in_blocks import reading_of
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.blocks import best_first, transposed, whole_order
 from fivesentences.retrieval.gallery import Gallery
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.products import Products
 from fivesentences.semantics.references import References
 
@@ -189,6 +190,8 @@ def rank(
         visit: Called with every block of queries, for metrics that read more than the beginning of the rankings; from
             several threads, each block once.
     """
+    if isinstance(matrix, ItemLists):
+        return _rank_of_lists(matrix, pairing, direction, depth)
     if isinstance(matrix, Products):
         return _rank_in_blocks(matrix, pairing, direction, depth)
     n_queries, n_gallery = matrix.shape if direction == "i2t" else (len(pairing), matrix.shape[0])
@@ -253,3 +256,18 @@ def _rank_in_blocks(products: Products, pairing: NDArray[np.int64], direction: D
         places.equal - read.own_equal[direction],
         places.ahead,
     )
+
+
+def _rank_of_lists(lists: ItemLists, pairing: NDArray[np.int64], direction: Direction, depth: int) -> Ranking:
+    """Return what is known of rankings: an own item that is in no list counts as the item behind its end."""
+    items, scores = lists.items[direction], lists.scores[direction]
+    queries = np.arange(len(items))[:, None]
+    own = pairing[items] == queries if direction == "i2t" else items == pairing[:, None]
+    n_own = References(pairing).count if direction == "i2t" else np.ones(len(items), dtype=np.int64)
+    found, first = own.any(axis=1), own.argmax(axis=1)
+    ranks = np.where(found, first, items.shape[1])
+    alike = (scores == np.take_along_axis(scores, first[:, None], axis=1)) & ~own & found[:, None]
+    ahead = ranks - np.count_nonzero(alike & (np.arange(items.shape[1]) < ranks[:, None]), axis=1)
+    n_gallery = lists.shape[direction == "i2t"]
+    given = items[:, :depth], own[:, :depth], n_own, n_gallery, ranks, np.count_nonzero(alike, axis=1), ahead
+    return Ranking(direction, *given)

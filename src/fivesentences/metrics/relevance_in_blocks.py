@@ -101,8 +101,8 @@ class RelevanceInBlocks(Relevance):
         phi_of_items = np.empty((n_captions, depth[1]), dtype=np.float32)
         sums, own = {"i2t": np.zeros(n_images), "t2i": np.empty(n_captions)}, np.empty(n_captions)
         anything, seen = np.zeros(n_images, dtype=bool), -1
-        expected = {side: self._expected.get(side, np.empty((n, 0), dtype=np.int64)) for side, n in
-                    (("i2t", n_images), ("t2i", n_captions))}  # fmt: skip
+        sizes: dict[Direction, int] = {"i2t": n_images, "t2i": n_captions}
+        expected = {side: self._expected.get(side, np.empty((n, 0), dtype=np.int64)) for side, n in sizes.items()}
         found = {side: np.full(asked.shape, np.nan, dtype=np.float32) for side, asked in expected.items()}
         wanted, slots = Wanted(expected["i2t"].ravel(), n_captions), max(1, expected["i2t"].shape[1])
         for captions, rows in self._rows.rows():
@@ -117,6 +117,7 @@ class RelevanceInBlocks(Relevance):
             sums["t2i"][captions] = rows.sum(axis=1, dtype=np.float64)
             own[captions] = rows[np.arange(len(captions)), self.pairing[captions]]
             anything |= rows.any(axis=0)
+        of_images.finish()
         owners = {"i2t": (self.pairing[of_images.items], np.arange(n_images)), "t2i": (items, self.pairing)}
         nothing = np.zeros(0, dtype=np.int64)
         n_own = {"i2t": self._own.count, "t2i": np.ones(n_captions, dtype=np.int64)}

@@ -70,7 +70,7 @@ def cosine_of_rows(
             150 million cells.
 
     Returns:
-        ``[images, captions]`` as ``cosine_similarity`` or as ``Products``, and a sentence on rows that were merged, empty if
+        ``[images, captions]`` as ``cosine_similarity`` or as ``Products``, and a sentence on merged rows, empty if
         none were.
 
     Raises:
@@ -214,7 +214,9 @@ def _products(
         for block in products.blocks():
             result[block.images, block.captions] = block.scores
 
-    return filled(out, products.shape, fill, name=name, dtype=products.dtype.type)
+    return filled(
+        out, products.shape, fill, name=name, dtype=np.float64 if products.dtype == np.float64 else np.float32
+    )
 
 
 def unique_images(rows: ArrayLike) -> NDArray:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import Unheld, plain_array
 from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.repeated_rows import refuse_repeats, rows_of_images
 from fivesentences.semantics.validation import check_gains, checked_pairing
 
@@ -282,7 +283,7 @@ def checked_similarity(
         )
     refuse_not_finite(matrix, f"{name}: similarity" if isinstance(name, Path) else name, "image {0}, caption {1}", cure)
     # Only then can each image be repeated once per caption; whoever names an image for each caption has said that not.
-    if n_images == n_captions and shape is None:
+    if n_images == n_captions and shape is None and not isinstance(matrix, ItemLists):
         refuse_repeats(matrix, name)
     return matrix
 
@@ -432,8 +433,8 @@ def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArra
     Raises:
         InputError: If it is something else, or integers that no float64 holds exactly.
     """
-    if isinstance(values, Unheld):
-        return cast("NDArray[Any]", values)  # of checked embeddings or captions; it is read as an array
+    if isinstance(values, Unheld | ItemLists):
+        return cast("NDArray[Any]", values)  # which were checked where they were made
     matrix = as_array(values, name)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
         what = f"{str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}"
@@ -459,7 +460,7 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
     """Return row and column of the first value that is NaN or infinite; None if all are finite."""
-    if matrix.dtype.kind != "f" or isinstance(matrix, Unheld):
+    if matrix.dtype.kind != "f" or isinstance(matrix, Unheld | ItemLists):
         return None
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:  # as the file of a transposed matrix lies
         found = first_not_finite(matrix.T)

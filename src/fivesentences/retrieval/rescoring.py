@@ -23,6 +23,7 @@ from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
 from fivesentences.retrieval.csls import csls
 from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity, name_of
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
+from fivesentences.retrieval.lists import ItemLists
 from fivesentences.retrieval.query_banks import BanksOfDirection, dual_bank, qb_norm
 
 
@@ -177,6 +178,12 @@ class Inference:
         for sides in [[side] for side in directions] if apart else [list(directions)]:
             if self.method == "naive":
                 yield sides, gallery
+            elif isinstance(gallery.similarity, ItemLists):
+                raise InputError(
+                    f"{self.method} re-scores a whole similarity, and these are lists of first items",
+                    where=next(iter(gallery.similarity.names.values())),
+                    cure="give the similarity or embeddings",
+                )
             elif isinstance(gallery.similarity, Unheld):
                 what = (
                     f"{self.method} re-scores a whole similarity, and {gallery.n_images * gallery.n_captions:,} pairs"
