@@ -23,17 +23,24 @@ class EmbeddingEvaluator:
             evaluator.update(images, captions, image_of_caption)
         print(evaluator.compute())
 
-    The embeddings are kept in memory.
+    The embeddings are kept in memory; their similarity is not where it would be large, see ``evaluate``.
 
     Args:
-        phis: ``{name: [captions, images]}`` or one matrix, in the order of all batches.
+        phis: ``{name: [captions, images]}`` or one matrix, in the order of all batches; a ``semantics.ScoredPhi`` is
+            not held either.
         protocol: A name in ``PROTOCOLS``; default: all images are one gallery.
+        in_blocks: As in ``evaluate``.
         options: Further arguments of ``evaluate``, but not the pairing.
     """
 
     def __init__(
-        self, phis: Mapping[str, ArrayLike] | ArrayLike | None = None, protocol: str | None = None, **options: Any
+        self,
+        phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        protocol: str | None = None,
+        in_blocks: bool | None = None,
+        **options: Any,
     ):
+        self._in_blocks = in_blocks
         self._options: dict[str, Any] = {"phis": phis, "protocol": protocol, **options}
         self.reset()
 
@@ -86,4 +93,4 @@ class EmbeddingEvaluator:
                 raise InputError(f"no batch had {name}; call update first.")
         images, captions, *pairing = (np.concatenate(some) for some in self._batches.values() if some)
         owner = pairing[0] if pairing else None
-        return evaluate(gallery_of_embeddings(images, captions, owner), **self._options)
+        return evaluate(gallery_of_embeddings(images, captions, owner, in_blocks=self._in_blocks), **self._options)

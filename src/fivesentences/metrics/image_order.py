@@ -90,14 +90,16 @@ class ImageOrder:
 
     def where_apart(self, other: NDArray) -> str:
         """Say which images another matrix ``[images, captions]`` has elsewhere; empty if none."""
-        found = misplaced(self._profiles, lambda order: self._of_pairs(other, order), len(self._anchors))
+        profiles = self._profiles[:, : len(self._anchors)] if isinstance(other, Unheld) else self._profiles
+        found = misplaced(profiles, lambda order: self._of_pairs(other, order), len(self._anchors))
         if found is not None:
             return found.words(self._line(found.first))
+        if isinstance(other, Unheld):
+            return ""
         z = z_of(self._profiles, self._of_pairs(other, np.arange(self._n)))
         if np.nansum(z) < SURE * np.sqrt(len(z)):  # one caption of an image tells less than all
             return ""
-        edges = {} if isinstance(other, Unheld) else self._of_edges
-        for name, (at, profiles) in edges.items():
+        for name, (at, profiles) in self._of_edges.items():
             # Bound here, since a closure in a loop would see the last ones.
             found = misplaced(profiles, lambda order, at=at: self._of_captions(other, at[order]))  # type: ignore[misc]
             if found is not None:
@@ -109,7 +111,7 @@ class ImageOrder:
 
         def profiles(order: Order) -> Profiles:
             half = self._centred(alike(order, order[self._anchors]))
-            return np.hstack([half, half])
+            return np.hstack([half, half]) if self._whole else half
 
         found = misplaced(self._profiles, profiles, len(self._anchors))
         return "" if found is None else found.words(found.first + 1)
@@ -119,11 +121,14 @@ class ImageOrder:
         return int(self._captions[self._starts[image]]) + 1
 
     def _of_pairs(self, matrix: NDArray, order: Order) -> Profiles:
-        """Return ``[images, 2 anchors]`` scores of images with captions of anchors, and of anchors with theirs."""
+        """Return ``[images, 2 anchors]`` scores of images with captions of anchors, and of anchors with theirs.
+
+        The former alone, ``[images, anchors]``, where a matrix is not held.
+        """
         anchors = order[self._anchors]
         half = self._centred(self._means(matrix, order, anchors))
         if not self._whole or isinstance(matrix, Unheld):
-            return np.hstack([half, half])
+            return half
         return np.hstack([half, self._centred(self._means(matrix, anchors, order).T)])
 
     def _means(self, matrix: NDArray, rows: Order, columns: Order) -> Profiles:
