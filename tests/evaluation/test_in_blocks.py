@@ -55,8 +55,8 @@ def held_and_not(images, texts, captions, owner, metrics=METRICS, **options):
     parts = {name: ScoredPhi(one, name) for name, one in scorers.items()}
     given = {"image_of_caption": owner, "asp_ties": (), **options}
     return (
-        evaluate(images, texts, phis=whole, in_blocks=False, **given),
-        evaluate(images, texts, phis=parts, in_blocks=True, **given),
+        evaluate(images, texts=texts, phis=whole, in_blocks=False, **given),
+        evaluate(images, texts=texts, phis=parts, in_blocks=True, **given),
     )
 
 
