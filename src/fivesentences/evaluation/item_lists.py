@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,11 @@ class RawLists:
             return "", ""
         first = str(self.queries[0])[:1], str(self.items[0])[:1]
         return first if first in LETTERS.values() else ("", "")
+
+    def may_be(self, sizes: tuple[int, int]) -> bool:
+        """Return True if queries and items are numbers below these sizes."""
+        numbers = [pd.to_numeric(pd.Series(pd.unique(one)), errors="coerce") for one in (self.queries, self.items)]
+        return all(bool((one < size).all()) for one, size in zip(numbers, sizes, strict=True))
 
     @property
     def n_queries(self) -> int:
@@ -133,31 +138,31 @@ def _arrays(path: Path) -> RawLists:
 
 
 def _predictions(path: Path) -> RawLists:
-    content: Any = read_json(path)
-    for _ in range(LOOK):
-        if not isinstance(content, Mapping) or not content:
-            break
-        inside = [one for one in content.values() if isinstance(one, Mapping)]
-        if inside and all(type(score) in (int, float) for one in inside for score in one.values()):
-            entries = [
-                (q, item, score)
-                for q, one in content.items()
-                if isinstance(one, Mapping)
-                for item, score in one.items()
-            ]
-            if not entries:
-                break
-            queries, items, scores = zip(*entries, strict=True)
-            return _sorted(RawLists(path, np.array(queries), np.array(items), np.array(scores, dtype=np.float64)))
-        if len(inside) != 1:
-            names = first_of([name for name, one in content.items() if isinstance(one, Mapping)], 5)
-            if inside:
-                what = f"it holds several sets of lists ({names})"
-                raise InputError(what, where=path, cure="save one of them by itself")
-            break
-        content = inside[0]
-    what = "this is neither a matrix [[...], ...] nor lists {query: {item: score}}, as mteb saves predictions"
-    raise InputError(what, where=path, cure=AGAIN)
+    found = dict(_lists_in(read_json(path)))
+    if len(found) != 1:
+        what = "this is neither a matrix [[...], ...] nor lists {query: {item: score}}, as mteb saves predictions"
+        what = f"it holds several sets of lists ({first_of(list(found), 5)})" if found else what
+        raise InputError(what, where=path, cure="save one of them by itself" if found else AGAIN)
+    (lists,) = found.values()
+    entries = [(query, item, score) for query, of_query in lists.items() for item, score in of_query.items()]
+    queries, items, scores = zip(*entries, strict=True)
+    return _sorted(RawLists(path, np.array(queries), np.array(items), np.array(scores, dtype=np.float64)))
+
+
+def _lists_in(content: Any, name: str = "", depth: int = LOOK) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the parts of a document that are lists, with their names; mteb wraps them in subset and split."""
+    if not isinstance(content, Mapping) or not depth:
+        return
+    lists = [one for one in content.values() if isinstance(one, Mapping)]
+    if lists and len(lists) == len(content) and all(map(_is_list, lists)):
+        yield name, content
+        return
+    for key, one in content.items():
+        yield from _lists_in(one, f"{name}/{key}".lstrip("/"), depth - 1)
+
+
+def _is_list(content: Mapping[str, Any]) -> bool:
+    return bool(content) and all(type(score) in (int, float) for score in content.values())
 
 
 def _table(path: Path) -> RawLists:
@@ -187,6 +192,7 @@ def directions_of(files: Sequence[RawLists], shape: tuple[int, int]) -> list[Dir
     found: list[Direction] = ["i2t", "t2i"]
     if len(files) == 1:
         fitting = [side for side, size in zip(found, shape, strict=True) if files[0].n_queries == size]
+        fitting = fitting or [side for side in found if files[0].may_be(shape if side == "i2t" else shape[::-1])]
         told = [side for side in found if files[0].letters == LETTERS[side]]
         found = told or fitting[:1]
         if not found or (not told and len(fitting) > 1):

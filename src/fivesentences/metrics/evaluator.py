@@ -339,7 +339,7 @@ class Evaluator:
         placed = Placement.of(ranking, matrix, known.pairing, nothing, everything)
         numbers += self._hubs(ranking) if self.hubness else []
         if isinstance(matrix, ItemLists):
-            numbers = _within(numbers, ranking)
+            numbers = _within(numbers, ranking, matrix.items[side].shape[1])
         return numbers, placed
 
     def _numbers_by_chance(self, known: _Known, side: Direction) -> Iterator[_Number]:
@@ -456,17 +456,16 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
     return dict(given or {})
 
 
-def _within(numbers: list[_Number], ranking: Ranking) -> list[_Number]:
-    """Return numbers of lists, NaN in place of those that read items behind the end of a list."""
-    depth: int = ranking.items.shape[1]
-    whole = depth == ranking.n_gallery
-    of_others = depth - int(np.count_nonzero(ranking.own, axis=1).max())
+def _within(numbers: list[_Number], ranking: Ranking, length: int) -> list[_Number]:
+    """Return numbers of lists of this length, NaN in place of those that read items behind the end of a list."""
+    whole = length == ranking.n_gallery
+    of_others = ranking.items.shape[1] - int(np.count_nonzero(ranking.own, axis=1).max())
     found = []
     for number in numbers:
         cutoff = parse_metric(number.key["metric"]).cutoff
         k = "1" if cutoff is None and number.key["metric"].startswith("hubs") else str(cutoff)
         is_known = whole or (
-            k.isdigit() and int(k) <= (of_others if number.key["ground_truth"] == "removed" else depth)
+            k.isdigit() and int(k) <= (of_others if number.key["ground_truth"] == "removed" else length)
         )
         found.append(number if is_known else replace(number, value=float("nan"), queries=None))
     return found
