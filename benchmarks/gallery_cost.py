@@ -329,9 +329,9 @@ def measured(name: str, folder: Path, cores: int, limit_s: float, memory: float,
     cell: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     stopped, status = cell.pop("stopped"), cell.pop("status")
     if stopped == "time":
-        return cell | {"not_run": f"over {limit_s / 3600:.2g} h"}
+        return cell | {"not_run": f"over {limit_s / 60:,.3g} minutes"}
     if stopped == "memory":
-        return cell | {"not_run": f"over {memory / GB:.0f} GB"}
+        return cell | {"not_run": f"over {memory / GB:.3g} GB"}
     if status:
         sys.exit(f"{name} failed on {folder.name} images: status {status}")
     found = json.loads(result.read_text())
@@ -362,7 +362,7 @@ def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespa
         (folder / "lists.npz").unlink(missing_ok=True)
         if "not_run" in half or "not_run" in whole:
             return whole
-        line = {key: 2 * half[key] - whole[key] for key in ("cpu_s", "wall_s")}
+        line = {key: min(max(2 * half[key] - whole[key], 0), whole[key]) for key in ("cpu_s", "wall_s")}
         extended = {key: start + (whole[key] - start) / given.share for key, start in line.items()}
         return {key: value for key, value in whole.items() if key != "recall"} | extended | {"share": given.share}
     runs = []
@@ -499,11 +499,11 @@ def limit_s(record: dict[str, Any], n: int, cores: int = 1) -> float:
 
 
 def exponent(record: dict[str, Any], name: str, key: str = "cpu_s", cores: int = 1) -> float | None:
-    """Slope of log cost over log n between the two largest sizes that were run; 2 is proportional to all pairs."""
+    """Slope of log cost over log n between the two largest sizes that were run whole; 2: proportional to all pairs."""
     found = {
         int(place.split("/")[0]): cell[key]
         for place, cell in record["cells"].items()
-        if place.endswith(f"/{cores}/{name}") and "not_run" not in cell
+        if place.endswith(f"/{cores}/{name}") and "not_run" not in cell and "share" not in cell
     }
     if len(found) < 2:
         return None
@@ -515,6 +515,8 @@ def table(record: dict[str, Any]) -> str:
     """CPU seconds and memory on one core with the exponents, then CPU and wall seconds on two."""
     sizes = sorted(map(int, record["sizes"]))
     head = " | ".join(f"{n:,} x {PER_IMAGE * n:,}" for n in sizes)
+    tried = {key.split("/")[2] for key in record["cells"]}
+    programs = {name: one for name, one in CONTESTANTS.items() if name in tried}
 
     def row(name: str, cores: int, show: Callable[[dict[str, Any]], str]) -> list[str]:
         found = [record["cells"].get(f"{n}/{cores}/{name}") for n in sizes]
@@ -532,13 +534,13 @@ def table(record: dict[str, Any]) -> str:
         f"| --- {'| ---: ' * (len(sizes) + 2)}|",
         f"| limit: 2nmd at {rate(record) / 1e9:.0f}e9 operations per second | {' | '.join(limits[1])} | 2 | |",
     ]
-    for name, one in CONTESTANTS.items():
+    for name, one in programs.items():
         shown = row(name, 1, lambda cell: f"{cell['cpu_s']:,.1f} s, {cell['peak_bytes'] / GB:.2f} GB")
         shown += [power(name, "cpu_s"), power(name, "peak_bytes")]
         lines.append(f"| {one.label} | {' | '.join(shown)} |")
     if 2 in limits:
         lines += ["", f"| two cores: CPU seconds (wall) | {head} |", f"| --- {'| ---: ' * len(sizes)}|"]
-        for name, one in CONTESTANTS.items():
+        for name, one in programs.items():
             shown = row(name, 2, lambda cell: f"{cell['cpu_s']:,.1f} s ({cell['wall_s']:,.1f})")
             lines.append(f"| {one.label} | {' | '.join(shown)} |")
     here, texts = record["about"], dict.fromkeys(one["text"] for one in record["sizes"].values())
@@ -549,7 +551,7 @@ def table(record: dict[str, Any]) -> str:
         "",
         f"{here['processor']}, {here['cores']} cores, {here['memory_gb']} GB, load before each process "
         f"{min(loads):.1f} to {max(loads):.1f}; Python {here['python']}, {here['blas']}, {versions}. "
-        f"Captions: {'; '.join(texts)}. Exponents are those of n, between the two largest sizes that were run."
+        f"Captions: {'; '.join(texts)}. Exponents are those of n, between the two largest sizes that were run whole."
         + (f" † extended from {max(parts):.0%} of the queries." if parts else ""),
     ]
     return "\n".join(lines)
@@ -582,7 +584,8 @@ def draw(record: dict[str, Any], path: Path) -> None:
 
     from fivesentences.reproduction.paper.figures.style import CHANCE, SMALL, STYLE, WIDTH, cycled
 
-    names = [name for name in CONTESTANTS if name != "product"]
+    tried = {key.split("/")[2] for key in record["cells"]}
+    names = [name for name in CONTESTANTS if name in tried and name != "product"]
     looks = cycled(names)
     with matplotlib.style.context(["default", STYLE]):
         figure, (seconds, memory) = plt.subplots(1, 2, figsize=(WIDTH, 3.6))
