@@ -189,22 +189,27 @@ def faiss(folder: Path, share: float) -> dict[str, Any]:
 
 
 def ranx(folder: Path, share: float) -> dict[str, Any]:
-    """Hit rates of lists; its "recall" is the share of a query's items."""
+    """Hit rates of lists; its "recall" is the share of a query's items.
+
+    Names have one width: ranx compiles its functions, half a minute, for each width of the longest name.
+    """
     from ranx import Qrels, Run, evaluate
 
     lists, recall = np.load(folder / "lists.npz"), []
+    names = [f"{number:07}" for number in range(len(lists["t2i"]))]
     for side in ("i2t", "t2i"):
         items, scores = (lists[name][:, : max(KS)].tolist() for name in (side, f"{side}_scores"))
         run = {
-            str(query): {str(item): score for item, score in zip(*row, strict=True)}
+            names[query]: {names[item]: score for item, score in zip(*row, strict=True)}
             for query, row in enumerate(zip(items, scores, strict=True))
         }
-        own = {
-            str(query): {str(PER_IMAGE * query + place): 1 for place in range(PER_IMAGE)}
-            if side == "i2t"
-            else {str(query // PER_IMAGE): 1}
-            for query in range(len(items))
-        }
+        if side == "i2t":
+            own = {
+                names[image]: dict.fromkeys(names[PER_IMAGE * image : PER_IMAGE * (image + 1)], 1)
+                for image in range(len(items))
+            }
+        else:
+            own = {names[text]: {names[text // PER_IMAGE]: 1} for text in range(len(items))}
         values = evaluate(Qrels(own), Run(run), [f"hit_rate@{k}" for k in KS])
         recall += [100 * float(values[f"hit_rate@{k}"]) for k in KS]
     return {"recall": recall}
