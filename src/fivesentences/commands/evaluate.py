@@ -129,6 +129,11 @@ def evaluate(
     notes repeat it, and other captions, phi of others, or models of others are
     refused. --metric then needs no --captions.
 
+    Embeddings of many images are read in blocks: no matrix is held, and metrics
+    of whole rankings are left out. Lists of first items tell every metric whose
+    cut-off they reach; --image-ids and --caption-ids name their images and
+    captions where these are not numbers.
+
     Several models of the same images and captions share a table, and are
     compared by tests that are paired by query: an image and its captions are one
     cluster, which is flipped or drawn together. FILE.parquet of --per-query adds
@@ -137,8 +142,9 @@ def evaluate(
 
     Args:
         models: Similarity [images, captions], .npy, .npz, .json, .csv or .pt; or IMAGES,TEXTS: embeddings [images, dim]
-            and [captions, dim]; or a folder of 'embed'; or .parquet of --per-query; NAME=... gives it a name, and
-            ...,t2i=... scores caption queries by other files.
+            and [captions, dim]; or a folder of 'embed'; or .parquet of --per-query; or the first items of every query,
+            I2T,t2i=T2I: TREC runs, .npz of indices and scores, .json of mteb, .parquet of query, item, score; NAME=...
+            gives it a name, and ...,t2i=... scores caption queries by other files.
         comparing: Test whether several models differ.
         against: Compare with this model alone; default: every pair.
 
@@ -159,6 +165,8 @@ def evaluate(
         fivesentences evaluate sims.npy --phi spice.npy --beside five-sentences:flickr30k
 
         fivesentences evaluate sims.npy --inference csls,k=10
+
+        fivesentences evaluate i2t.run,t2i=t2i.run --captions captions.txt
 
         fivesentences evaluate sims.npy --trec runs --per-query queries.parquet
 
