@@ -57,6 +57,7 @@ SERVES = {
     "extra plots": "tables and figures (fivesentences report), pictures of features, the tutorial",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
+    "extra torchmetrics": "ImageTextMetric in training loops",
 }
 COST = [("", "thousand steps"), ("", "hours")]
 TRIAL = "docs/paper_scale.md#how-long-it-takes"
