@@ -43,15 +43,16 @@ class AspReader:
         """Read one block."""
         for name, phi in self.phis.items():
             of_phi = block_of_queries(phi.T, self.direction, block.part)
-            phi_order = whole_order(of_phi)
-            for rows in parts(block.order):
-                order = block.order[rows]
+            for rows in parts(of_phi):
+                order, phi_order = block.order[rows], whole_order(of_phi[rows])
                 for rule in self.ties:
                     by_model = _doubled_in_order(block.scores[rows], order, rule)
-                    by_phi = np.empty(order.shape, dtype=by_model.dtype)
-                    ranks = _doubled_in_order(of_phi[rows], phi_order[rows], rule)
-                    np.put_along_axis(by_phi, phi_order[rows], ranks, 1)
-                    other = np.take_along_axis(by_phi, order, axis=1)
+                    by_phi = _doubled_in_order(of_phi[rows], phi_order, rule)
+                    of_item = np.empty(order.shape[1], dtype=by_model.dtype)
+                    other = np.empty(order.shape, dtype=by_model.dtype)
+                    for row in range(len(order)):  # numpy is fastest with one index for one axis
+                        of_item[phi_order[row]] = by_phi[row]
+                        of_item.take(order[row], out=other[row], mode="clip")
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
                     self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found
