@@ -60,19 +60,33 @@ def whole_order(scores: NDArray) -> NDArray[np.int64]:
     """Return indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index.
 
     Rows are sorted by 16 bits of the scores after 16 bits, the last ones first: of so few bits numpy's stable sort is a
-    radix sort, which is faster than sorts by comparison, and as fast on every processor.
+    radix sort, which is faster than sorts by comparison, and as fast on every processor. Where most scores of a row are
+    its lowest, as in a phi with many zeros, only the others are sorted.
     """
     if scores.dtype not in INTEGERS:
         return np.argsort(-scores, axis=1, kind="stable")
     orders = np.empty(scores.shape, dtype=np.int64)
     step = max(1, CELLS_IN_CACHE // scores.shape[1])
     for start in range(0, len(scores), step):
-        first, *others = _digits(scores[start : start + step])
+        part = scores[start : start + step]
+        digits = _digits(part)
+        is_above = part > part.min(axis=1, keepdims=True)
         for row, order in enumerate(orders[start : start + step]):
-            order[:] = np.argsort(first[row], kind="stable")
-            for digits in others:
-                order[:] = order.take(np.argsort(digits[row].take(order), kind="stable"))
+            last, *others = (digit[row] for digit in digits)
+            n_above = np.count_nonzero(is_above[row])
+            if 2 * n_above < len(order):
+                order[n_above:] = np.flatnonzero(~is_above[row])
+                order[:n_above] = _in_order(np.flatnonzero(is_above[row]), last, *others)
+            else:
+                order[:] = _in_order(np.argsort(last, kind="stable"), *others)
     return orders
+
+
+def _in_order(items: NDArray[np.int64], *digits: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return items sorted by each of the digits ``[all items]``, by the last one in the end."""
+    for digit in digits:
+        items = items.take(np.argsort(digit.take(items), kind="stable"))
+    return items
 
 
 def _digits(scores: NDArray) -> list[NDArray[np.integer]]:
