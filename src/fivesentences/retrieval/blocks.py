@@ -21,7 +21,7 @@ ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds thi
 ROWS_AT_ONCE = 256
 COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
 CELLS_IN_CACHE = 65_536
-INTEGERS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}  # whose bits hold a float's
+INTEGERS: dict[Any, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}  # of as many bits
 FEW = 40  # up to this k the values of a column are laid out so that their mean adds the largest first
 
 
