@@ -67,6 +67,8 @@ EXTREME = [0.0, -0.0, 1e-45, -1e-45, 1.0, 3e38, -3e38, np.inf, -np.inf]
 @pytest.mark.parametrize("shape", [(3, 70_000), (40, 500), (5, 1)])
 def test_a_whole_order_is_that_of_a_stable_sort(shape, dtype):
     rng = np.random.default_rng(0)
-    for scores in (rng.normal(size=shape), rng.integers(-2, 3, shape) / 2, rng.choice(EXTREME, shape)):
+    many_zeros = rng.random(shape) * (rng.random(shape) < np.linspace(0, 0.9, shape[0])[:, None])
+    few_levels = rng.integers(-2, 3, shape) / 2
+    for scores in (rng.normal(size=shape), few_levels, rng.choice(EXTREME, shape), many_zeros, -many_zeros):
         for given in (scores.astype(dtype), np.asfortranarray(scores.astype(dtype))):
             np.testing.assert_array_equal(whole_order(given), np.argsort(-given, axis=1, kind="stable"))

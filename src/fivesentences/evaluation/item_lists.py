@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +66,25 @@ def is_lists(path: Path) -> bool:
     """Return True if a file seems to hold lists of items, not a matrix."""
     if path.suffix in RUNS:
         return True
+    if path.suffix not in (".npz", ".parquet", ".json") or not path.is_file():
+        return False
+    state = path.stat()
+    return _holds_lists(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache
+def _holds_lists(path: Path, *state: int) -> bool:
+    """Look into a file, once while it is in a state."""
     try:
-        if path.suffix == ".npz" and path.is_file():
+        if path.suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return {"indices.npy", "scores.npy"} <= set(archive.namelist())
-        if path.suffix == ".parquet" and path.is_file():
+        if path.suffix == ".parquet":
             return set(COLUMNS) <= set(pyarrow.parquet.read_schema(path).names)
-        if path.suffix == ".json" and path.is_file():
-            with path.open("rb") as file:
-                return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+        with path.open("rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     except (OSError, zipfile.BadZipFile, pyarrow.ArrowInvalid):
-        pass  # what is wrong with it is said where it is read
-    return False
+        return False  # what is wrong with it is said where it is read
 
 
 def read_lists(path: Path) -> RawLists:

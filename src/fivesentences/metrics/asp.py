@@ -41,17 +41,18 @@ class AspReader:
 
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
+        by_index = _doubled_by_index(block.scores.shape[1])
         for name, phi in self.phis.items():
             of_phi = block_of_queries(phi.T, self.direction, block.part)
-            phi_order = whole_order(of_phi)
-            for rows in parts(block.order):
-                order = block.order[rows]
+            for rows in parts(of_phi):
+                order, phi_order = block.order[rows], whole_order(of_phi[rows])
                 for rule in self.ties:
-                    by_model = _doubled_in_order(block.scores[rows], order, rule)
-                    by_phi = np.empty(order.shape, dtype=by_model.dtype)
-                    ranks = _doubled_in_order(of_phi[rows], phi_order[rows], rule)
-                    np.put_along_axis(by_phi, phi_order[rows], ranks, 1)
-                    other = np.take_along_axis(by_phi, order, axis=1)
+                    by_model = _doubled_in_order(block.scores[rows], order, rule, by_index)
+                    by_phi = _doubled_in_order(of_phi[rows], phi_order, rule, by_index)
+                    of_item, other = np.empty_like(by_index), np.empty(order.shape, dtype=by_index.dtype)
+                    for row in range(len(order)):  # numpy is fastest with one index for one axis
+                        of_item[phi_order[row]] = by_phi[row]
+                        of_item.take(order[row], out=other[row], mode="clip")
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
                     self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found
@@ -77,27 +78,32 @@ def asp_by_chance(phi: NDArray, direction: Direction, ties: str) -> NDArray[np.f
     of_rank = (below * (below + 1) / doubled + doubled / 2 * (harmonic[-1] - harmonic[below])) / n_items
     expected = np.empty(n_queries)
     for part, of_phi in blocks_of_queries(phi.T, direction):
-        ranks = _doubled_in_order(of_phi, whole_order(of_phi), ties)
+        ranks = _doubled_in_order(of_phi, whole_order(of_phi), ties, _doubled_by_index(n_items))
         expected[part] = of_rank[ranks.astype(np.int64) - 1].mean(axis=1)
     return expected
 
 
-def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> NDArray[np.integer]:
+def _doubled_by_index(n_items: int) -> NDArray[np.integer]:
+    """Return twice the ranks 1 to ``n_items``."""
+    return np.arange(2, 2 * n_items + 2, 2, dtype=np.uint16 if 2 * n_items < 2**16 else np.int32)
+
+
+def _doubled_in_order(
+    scores: NDArray, order: NDArray[np.int64], ties: str, by_index: NDArray[np.integer]
+) -> NDArray[np.integer]:
     """Return twice the rank of each item in order; doubled, an average rank is a whole number."""
     n_rows, n_items = order.shape
-    kind = np.uint16 if 2 * n_items < 2**16 else np.int32
-    by_index = np.broadcast_to(np.arange(2, 2 * n_items + 2, 2).astype(kind), order.shape)
     if ties == "index":
-        return by_index
+        return np.broadcast_to(by_index, order.shape)
     in_order = np.take_along_axis(scores, order, axis=1)
     new = np.ones(order.shape, dtype=bool)
     np.not_equal(in_order[:, 1:], in_order[:, :-1], out=new[:, 1:])
     start = np.flatnonzero(new)
     if len(start) == order.size:
-        return by_index
+        return np.broadcast_to(by_index, order.shape)
     often = np.diff(start, append=order.size)
     # A run of equal scores from place s on (from 0) has the ranks s + 1 to s + often.
-    return np.repeat((2 * (start % n_items) + often + 1).astype(kind), often).reshape(n_rows, n_items)
+    return np.repeat((2 * (start % n_items) + often + 1).astype(by_index.dtype), often).reshape(n_rows, n_items)
 
 
 def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: str = "index") -> float:

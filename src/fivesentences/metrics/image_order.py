@@ -24,6 +24,7 @@ from fivesentences.semantics.misplaced import (
 
 Alike = Callable[[Order, Order], NDArray]  # how alike some images and others are, [some, others]
 EQUAL = 0.5  # share of equal scores beyond which an image has no profile, as after an assignment
+FEWEST_ANCHORS, CELLS = 50, 32_000_000  # of a matrix that is not held: anchors, and scores with their captions
 COIN = 0.48  # exponent of Lundberg's bound for steps of 1 and -2 that are equally probable
 Profiles = NDArray[np.float32]
 
@@ -42,7 +43,8 @@ class ImageOrder:
 
     def __init__(self, similarity: NDArray, image_of_caption: NDArray[np.int64]):
         self._n, self._whole = len(similarity), not isinstance(similarity, Unheld)
-        self._anchors = np.linspace(0, self._n - 1, min(self._n, ANCHORS)).astype(np.int64)
+        anchors = ANCHORS if self._whole else max(FEWEST_ANCHORS, min(ANCHORS, CELLS // similarity.shape[1]))
+        self._anchors = np.linspace(0, self._n - 1, min(self._n, anchors)).astype(np.int64)
         self._captions = np.argsort(image_of_caption, kind="stable")
         self._counts = np.bincount(image_of_caption, minlength=self._n)
         self._starts = np.cumsum(self._counts) - self._counts
@@ -90,13 +92,19 @@ class ImageOrder:
 
     def where_apart(self, other: NDArray) -> str:
         """Say which images another matrix ``[images, captions]`` has elsewhere; empty if none."""
-        profiles = self._profiles[:, : len(self._anchors)] if isinstance(other, Unheld) else self._profiles
-        found = misplaced(profiles, lambda order: self._of_pairs(other, order), len(self._anchors))
+        in_order = np.arange(self._n)
+        profiles = self._of_pairs(other, in_order)  # which are asked for twice
+
+        def of_pairs(order: Order) -> Profiles:
+            return profiles if np.array_equal(order, in_order) else self._of_pairs(other, order)
+
+        own = self._profiles[:, : profiles.shape[1]]
+        found = misplaced(own, of_pairs, len(self._anchors))
         if found is not None:
             return found.words(self._line(found.first))
         if isinstance(other, Unheld):
             return ""
-        z = z_of(self._profiles, self._of_pairs(other, np.arange(self._n)))
+        z = z_of(own, profiles)
         if np.nansum(z) < SURE * np.sqrt(len(z)):  # one caption of an image tells less than all
             return ""
         for name, (at, profiles) in self._of_edges.items():
@@ -136,14 +144,15 @@ class ImageOrder:
         counts = self._counts[columns]
         ends = np.cumsum(counts)
         within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
-        chosen = self._captions[np.repeat(self._starts[columns], counts) + within]
-        scores = matrix[rows][:, chosen] if len(rows) < len(columns) else matrix[:, chosen][rows]
+        chosen = _or_all(self._captions[np.repeat(self._starts[columns], counts) + within], matrix.shape[1])
+        at = _or_all(rows, len(matrix))
+        scores = matrix[at][:, chosen] if len(rows) < len(columns) else matrix[:, chosen][at]
         sums = np.add.reduceat(np.asarray(scores, dtype=np.float32), ends - counts, axis=1)
         return np.asarray(sums / counts, dtype=np.float32)
 
     def _of_captions(self, matrix: NDArray, captions: Order) -> Profiles:
         """Return ``[images, anchors]`` scores of anchors with one caption of each image."""
-        return self._centred(matrix[self._anchors][:, captions].T)
+        return self._centred(np.ascontiguousarray(matrix[np.ix_(self._anchors, captions)].T))
 
     def _centred(self, values: NDArray) -> Profiles:
         """Return values less the means of their rows and columns, all without those of an anchor with itself."""
@@ -156,6 +165,11 @@ class ImageOrder:
             values -= np.expand_dims(values.sum(axis=axis) / np.maximum(number, 1), axis)
         values[own] = 0
         return values
+
+
+def _or_all(chosen: Order, size: int) -> Order | slice:
+    """Return a slice if all of an axis are chosen in order, so that nothing is copied."""
+    return slice(None) if len(chosen) == size and np.array_equal(chosen, np.arange(size)) else chosen
 
 
 def alike_by(labels: NDArray | Positives, image_of_caption: NDArray[np.int64]) -> Alike:

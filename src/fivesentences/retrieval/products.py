@@ -77,10 +77,12 @@ class Products(Unheld):
     def computed(self) -> NDArray[Any]:
         """Compute all cells, whose last digits may differ from those of blocks."""
         result = np.empty(self.shape, dtype=self.dtype)
-        left = self._prepared(self.images[_at(self.rows, np.arange(self.shape[0]))])
-        for start in range(0, self.shape[1], CAPTIONS_PER_BLOCK):
-            some = np.arange(start, min(start + CAPTIONS_PER_BLOCK, self.shape[1]))
-            result[:, some] = left @ self._prepared(self.captions[_at(self._columns, some)]).T
+        rows, columns = _at(self.rows, np.arange(self.shape[0])), _at(self._columns, np.arange(self.shape[1]))
+        for first in range(0, len(columns), CAPTIONS_PER_BLOCK):
+            right = self._prepared(self.captions[columns[first : first + CAPTIONS_PER_BLOCK]]).T
+            for start in range(0, len(rows), IMAGES_PER_BLOCK):
+                left = self._prepared(self.images[rows[start : start + IMAGES_PER_BLOCK]])
+                result[start : start + IMAGES_PER_BLOCK, first : first + CAPTIONS_PER_BLOCK] = left @ right
         return result
 
     @property
