@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 import unicodedata
 import warnings
 from pathlib import Path
@@ -116,3 +117,28 @@ def test_a_bar_off_the_terminal_ends_with_a_plain_line(capsys: pytest.CaptureFix
     with Bar("train", total=1) as bar:
         bar.advance(note="loss 0.5")
     assert "loss 0.5" in capsys.readouterr().err
+
+
+def test_of_bars_inside_each_other_the_innermost_alone_moves_the_cursor(monkeypatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def bars_of(text: str) -> set[str]:
+        return {name for name in ("outer", "inner") if name in text}
+
+    with Bar("outer", 2) as outer:
+        with Bar("inner", 2) as inner:
+            before = terminal.tell()
+            for _ in range(2):
+                inner.advance()
+                time.sleep(0.15)  # longer than a refresh
+            assert bars_of(terminal.getvalue()[before:]) == {"inner"}
+        before = terminal.tell()
+        outer.advance()
+        time.sleep(0.15)
+    assert bars_of(terminal.getvalue()[before:]) == {"outer"}

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fivesentences.errors import InputError, Stopped, shortage, visible
 
@@ -57,6 +57,8 @@ class Bar:
         in_logs: True to print lines where there is no terminal; if False, the bar also disappears at its end.
     """
 
+    _shown: ClassVar[list[Bar]] = []  # the innermost last, which alone may move the cursor
+
     def __init__(
         self, description: str, total: int, done: int = 0, *, delay: float = 0.0, in_logs: bool = True
     ) -> None:
@@ -84,6 +86,9 @@ class Bar:
             console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves the cursor
             transient=not self._in_logs,
         )
+        if Bar._shown and (outer := Bar._shown[-1]._rich) is not None:
+            outer.stop()
+        Bar._shown.append(self)
         self._rich.start()
         self._task = self._rich.add_task(
             self.description, total=None if self.total == 1 else self.total, completed=self.done, note=""
@@ -108,6 +113,9 @@ class Bar:
     def __exit__(self, *exception: object) -> None:
         if self._rich is not None:
             self._rich.stop()
+            Bar._shown.remove(self)
+            if Bar._shown and (outer := Bar._shown[-1]._rich) is not None:
+                outer.start()
 
 
 @contextmanager
