@@ -10,6 +10,9 @@ import pandas as pd
 import pytest
 
 from edge_cases import refused, right
+from fivesentences import evaluate
+from fivesentences.errors import InputError
+from fivesentences.retrieval import ItemLists
 
 IMAGES, CAPTIONS, K = 12, 36, 18
 ASK = "--captions captions.txt --image-of-caption own.txt --ks 1,5 --ms 1 --no-asp --quiet"
@@ -168,6 +171,42 @@ def test_what_lists_do_not_reach_without_own_items_is_left_out(prepared, run, mo
     assert ("N@1", "i2t", "removed", "0", "cider") in keys
     assert ("N@5", "i2t", "removed", "0", "cider") not in keys
     assert not [key for key in keys if key[0] in ("Nsum", "Rsum")]
+
+
+@pytest.mark.parametrize("cells", [{}, {"phi": True}])
+def test_lists_in_python_are_those_of_faiss(cells):
+    own = np.arange(CAPTIONS) % IMAGES
+    phis = {"p": np.random.default_rng(5).random((CAPTIONS, IMAGES))} if cells else None
+    found = {side: _lists(side)[::-1] for side in ("i2t", "t2i")}
+    lists = evaluate(ItemLists.of((IMAGES, CAPTIONS), **found), phis=phis, image_of_caption=own, ks=(1, 5))
+    whole = evaluate(_scores(), phis=phis, image_of_caption=own, ks=(1, 5), asp_ties=())
+    left_out = {(row["metric"], row["direction"]) for row in whole.values if row not in lists.values}
+    assert left_out == {("Med r", "i2t"), ("Mean r", "i2t")} and len(lists.values) == len(whole.values) - 2
+
+
+def _with(side: str, at: tuple[int, int], item: float | None = None, score: float | None = None):
+    items, scores = _lists(side)
+    items[at] = items[at] if item is None else item
+    scores[at] = scores[at] if score is None else score
+    return scores, items
+
+
+@pytest.mark.parametrize(
+    ("lists", "says"),
+    [
+        ({}, "t2i"),
+        ({"i2t": _lists("i2t")}, "float32"),  # indices and scores exchanged
+        ({"t2i": _lists("i2t")[::-1]}, "36 queries"),
+        ({"i2t": _with("i2t", (3, 4), item=36)}, "item 36"),
+        ({"i2t": _with("i2t", (3, 0), item=-1)}, "query 3"),
+        ({"i2t": _with("i2t", (3, 4), score=np.nan)}, "NaN"),
+        ({"i2t": _with("i2t", (3, 4), score=9.0)}, "query 3"),
+        ({"i2t": _with("i2t", (3, 4), item=_lists("i2t")[0][3, 5])}, "twice"),
+    ],
+)
+def test_what_is_wrong_with_lists_in_python(lists, says):
+    with pytest.raises(InputError, match=says):
+        ItemLists.of((IMAGES, CAPTIONS), **lists)
 
 
 def test_models_of_lists_and_of_matrices_are_compared(prepared, run, monkeypatch):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from fivesentences.arrays import Unheld
 from fivesentences.commands.annotations import Annotations, read_list
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
@@ -285,6 +286,8 @@ def _score(
     further, on_order = annotations.read(gallery, given.captions, lines)
     notes = [*given.notes, *notes, *on_order]
     if metrics.mean:
+        if any(isinstance(phi, Unheld) for phi in gallery.phis.values()):
+            raise InputError("--mean averages matrices, and phi is read in blocks", cure="give --whole")
         if "mean" in gallery.phis:
             raise InputError("--mean adds a phi 'mean', and there is a phi of that name; rename it: --phi NAME=FILE.")
         notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")

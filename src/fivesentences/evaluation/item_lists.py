@@ -131,18 +131,11 @@ def _run(path: Path) -> RawLists:
 
 def _arrays(path: Path) -> RawLists:
     indices, scores = read_npz(path, ("indices", "scores"), "lists, indices and scores", AGAIN)
-    if indices.ndim != 2 or indices.shape != scores.shape or indices.dtype.kind not in "iu" or scores.dtype.kind != "f":
-        shapes = f"indices are {indices.dtype} {list(indices.shape)} and scores {scores.dtype} {list(scores.shape)}"
-        raise InputError(f"{shapes}; both are [queries, K], whole numbers and floats", where=path, cure=AGAIN)
-    indices, scores = indices.astype(np.int64), scores.astype(np.float64)
-    rising = np.argwhere((scores[:, 1:] > scores[:, :-1]) & (indices[:, 1:] >= 0))
-    if len(rising):
-        query, place = rising[0].tolist()
-        what = f"scores of query {query} rise from {scores[query, place]:.6g} to {scores[query, place + 1]:.6g}"
-        cure = "save similarities, best first; for distances, such as of faiss's IndexFlatL2, their negatives"
-        raise InputError(what, where=path, cure=cure)
-    query, place = np.nonzero(indices >= 0)
-    return RawLists(path, query, indices[query, place], scores[query, place])
+    items = indices if indices.ndim == 2 else indices.reshape(0, 0)
+    # Of as many queries and items as it names, which later have to fit the gallery.
+    lists = ItemLists.of((len(items), int(items.max(initial=-1)) + 1), (scores, indices), names={"i2t": str(path)})
+    queries = np.repeat(np.arange(len(indices)), lists.items["i2t"].shape[1])
+    return RawLists(path, queries, lists.items["i2t"].ravel(), lists.scores["i2t"].ravel())
 
 
 def _predictions(path: Path) -> RawLists:
@@ -232,7 +225,7 @@ def lists_of(
     Raises:
         InputError: If a query is missing, a query or an item is unknown, or an item is twice in one list.
     """
-    found: tuple[dict[Direction, Any], dict[Direction, Any]] = ({}, {})
+    found: dict[Any, Any] = {}
     for raw, side in zip(files, directions, strict=True):
         sizes, named = (shape, names) if side == "i2t" else (shape[::-1], names[::-1])
         words = ("image", "caption") if side == "i2t" else ("caption", "image")
@@ -245,16 +238,11 @@ def lists_of(
             raise InputError(what, where=raw.path, cure=f"search with every {words[0]}, or score fewer of them")
         order = np.argsort(queries, kind="stable")
         place = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        pairs = queries.astype(np.int64) * sizes[1] + items
-        if len(np.unique(pairs)) < len(pairs):
-            values, often = np.unique(pairs, return_counts=True)
-            query, item = divmod(int(values[often > 1][0]), sizes[1])
-            what = f"{words[1]} {item} is twice in the list of {words[0]} {query} (numbers from 0)"
-            raise InputError(what, where=raw.path, cure="write each item once, with its best score")
         kept = order[place < lengths.min()]
-        found[0][side] = items[kept].reshape(sizes[0], -1)
-        found[1][side] = raw.scores[kept].reshape(sizes[0], -1)
-    return ItemLists(shape, *found, {side: str(raw.path) for raw, side in zip(files, directions, strict=True)})
+        found[side] = tuple(one[kept].reshape(sizes[0], -1) for one in (raw.scores, items))
+    return ItemLists.of(
+        shape, **found, names={side: str(raw.path) for raw, side in zip(files, directions, strict=True)}
+    )
 
 
 def _indices(

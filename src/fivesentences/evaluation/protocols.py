@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.choices import CATALOGUE_NAMES, datasets_called
 from fivesentences.config.metrics import shown_name
 from fivesentences.errors import Argument, Cure, InputError, did_you_mean
@@ -197,7 +198,8 @@ def evaluate(
 
     Args:
         similarity: ``[images, captions]``, larger is more similar; an array, a memory map or a torch tensor. Or a
-            ``Gallery``. With texts ``[images, dim]``, embeddings of the images.
+            ``Gallery``. With texts ``[images, dim]``, embeddings of the images. Or the first items of every query,
+            ``retrieval.ItemLists.of(...)``.
         texts_or_phis: One of the next two, if shapes say which.
         texts: ``[captions, dim]``, embeddings of the captions.
         phis: ``{name: [captions, images]}``, one matrix, or nothing for instance recall alone.
@@ -242,6 +244,8 @@ def evaluate(
 
 def _noted(gallery: Gallery) -> Gallery:
     """Return the gallery with a note on its similarity, where it looks like products of embeddings."""
+    if isinstance(gallery.similarity, Unheld | ItemLists):
+        return gallery
     return replace(gallery, notes=(*gallery.notes, *note_on_products(gallery.similarity, gallery.name)))
 
 

@@ -249,6 +249,9 @@ class Evaluator:
         pairing, n_captions = gallery.image_of_caption, gallery.n_captions
         known = _Known(gallery.shape, pairing, gallery.phis, was_given)
         for name, phi in gallery.phis.items():
+            if isinstance(phi, ScoredPhi) and len(phi) != n_captions:
+                what = f"the ideal pool 'given_rows' takes in {len(phi):,} captions, and phi {name} is read in blocks"
+                raise InputError(what, cure=Cure("pass a matrix", "give --whole"))
             if isinstance(phi, ScoredPhi):
                 known.relevance[name] = known.relevance_of_ncs[name] = RelevanceInBlocks(phi, pairing)
                 continue

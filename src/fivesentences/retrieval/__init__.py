@@ -16,13 +16,14 @@ from fivesentences.retrieval.inverted_softmax import inverted_softmax
 if TYPE_CHECKING:
     from fivesentences.retrieval.cosine import cosine_similarity, unique_images
     from fivesentences.retrieval.gallery import Gallery
+    from fivesentences.retrieval.lists import ItemLists
     from fivesentences.retrieval.query_banks import Bank, dual_bank, qb_norm
     from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
 
 __all__ = [
-    "INFERENCE", "PER_DIRECTION", "TRANSDUCTIVE", "Assignment", "Bank", "Gallery", "Hubness", "assignment",
-    "best_assignment", "cosine_similarity", "csls", "dual_bank", "hubness", "inverted_softmax", "naive", "qb_norm",
-    "rescore", "unique_images",
+    "INFERENCE", "PER_DIRECTION", "TRANSDUCTIVE", "Assignment", "Bank", "Gallery", "Hubness", "ItemLists",
+    "assignment", "best_assignment", "cosine_similarity", "csls", "dual_bank", "hubness", "inverted_softmax", "naive",
+    "qb_norm", "rescore", "unique_images",
 ]  # fmt: skip
 
 __getattr__ = lazily(__name__)
