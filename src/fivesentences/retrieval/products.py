@@ -56,12 +56,12 @@ class Products(Unheld):
         shape = (len(images) if rows is None else len(rows), len(captions) if columns is None else len(columns))
         super().__init__(shape, np.float64 if exact else np.float32)
         self.images, self.captions, self._normalise = images, captions, normalise
-        self.rows, self._columns = rows, columns
+        self._rows, self._columns = rows, columns
         self.ranked: Any = None  # what ``metrics.ranking`` found in one reading
 
     def part(self, rows: NDArray[np.int64] | None, columns: NDArray[np.int64] | None) -> Products:
         """Return some rows and columns; None stands for all."""
-        chosen = (_of_chosen(self.rows, rows), _of_chosen(self._columns, columns))
+        chosen = (_of_chosen(self._rows, rows), _of_chosen(self._columns, columns))
         return Products(self.images, self.captions, self._normalise, *chosen)
 
     def cells(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[Any]:
@@ -69,7 +69,7 @@ class Products(Unheld):
         found = np.empty(len(rows), dtype=self.dtype)
         for start in range(0, len(rows), PAIRS_AT_ONCE):
             some = slice(start, start + PAIRS_AT_ONCE)
-            left = self._prepared(self.images[_at(self.rows, rows[some])])
+            left = self._prepared(self.images[_at(self._rows, rows[some])])
             right = self._prepared(self.captions[_at(self._columns, columns[some])])
             found[some] = np.einsum("pd,pd->p", left, right)
         return found
@@ -77,7 +77,7 @@ class Products(Unheld):
     def computed(self) -> NDArray[Any]:
         """Compute all cells, whose last digits may differ from those of blocks."""
         result = np.empty(self.shape, dtype=self.dtype)
-        rows, columns = _at(self.rows, np.arange(self.shape[0])), _at(self._columns, np.arange(self.shape[1]))
+        rows, columns = _at(self._rows, np.arange(self.shape[0])), _at(self._columns, np.arange(self.shape[1]))
         for first in range(0, len(columns), CAPTIONS_PER_BLOCK):
             right = self._prepared(self.captions[columns[first : first + CAPTIONS_PER_BLOCK]]).T
             for start in range(0, len(rows), IMAGES_PER_BLOCK):
@@ -85,22 +85,28 @@ class Products(Unheld):
                 result[start : start + IMAGES_PER_BLOCK, first : first + CAPTIONS_PER_BLOCK] = left @ right
         return result
 
+    def vectors_of_images(self) -> NDArray[Any]:
+        """Return ``[images, dim]`` vectors as they are multiplied."""
+        rows = _at(self._rows, np.arange(self.shape[0]))
+        starts = range(0, len(rows), IMAGES_PER_BLOCK)
+        return np.concatenate([self._prepared(self.images[rows[at : at + IMAGES_PER_BLOCK]]) for at in starts])
+
     @property
     def n_blocks(self) -> int:
         """How many blocks there are."""
-        return len(_starts(self.rows, len(self.images), IMAGES_PER_BLOCK)) * len(self._starts_of_captions())
+        return len(_starts(self._rows, len(self.images), IMAGES_PER_BLOCK)) * len(self._starts_of_captions())
 
     def blocks(self) -> Iterator[Block]:
         """Yield all cells: the blocks of the first captions with every image, then of the next captions."""
         for captions, first in self._starts_of_captions():
             texts = slice(first, first + CAPTIONS_PER_BLOCK)
             right = self._prepared(self.captions[texts])
-            for images, start in _starts(self.rows, len(self.images), IMAGES_PER_BLOCK):
+            for images, start in _starts(self._rows, len(self.images), IMAGES_PER_BLOCK):
                 yield self._block(images, captions, start, first, right)
 
     def blocks_of(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Iterator[Block]:
         """Yield the blocks that hold one of some pairs of rows and columns."""
-        of_images = _starts(self.rows, len(self.images), IMAGES_PER_BLOCK)
+        of_images = _starts(self._rows, len(self.images), IMAGES_PER_BLOCK)
         of_captions = self._starts_of_captions()
         row = np.searchsorted([part.start for part, _ in of_images], rows, side="right") - 1
         column = np.searchsorted([part.start for part, _ in of_captions], columns, side="right") - 1
@@ -116,8 +122,8 @@ class Products(Unheld):
 
     def _block(self, images: slice, captions: slice, start: int, first: int, right: NDArray[Any]) -> Block:
         scores = self._prepared(self.images[start : start + IMAGES_PER_BLOCK]) @ right.T
-        if self.rows is not None:
-            scores = scores[self.rows[images] - start]
+        if self._rows is not None:
+            scores = scores[self._rows[images] - start]
         if self._columns is not None:
             scores = scores[:, self._columns[captions] - first]
         return Block(images, captions, scores)

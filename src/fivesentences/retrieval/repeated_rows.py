@@ -110,10 +110,8 @@ def all_equal(matrix: NDArray[Any], relative: float, first: int = 0, stop: int |
 
 
 def rows_behind(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return the matrix, or the embeddings of the images where the similarity is not held: equal ones score alike."""
-    if not isinstance(matrix, Products):
-        return matrix
-    return matrix.images if matrix.rows is None else np.asarray(matrix.images[matrix.rows])
+    """Return the matrix, or the vectors of the images where the similarity is not held: equal ones score alike."""
+    return matrix.vectors_of_images() if isinstance(matrix, Products) else matrix
 
 
 def refuse_repeats(matrix: NDArray[Any], name: str | Path, in_columns: bool = False) -> None:
