@@ -215,3 +215,17 @@ def test_models_of_lists_and_of_matrices_are_compared(prepared, run, monkeypatch
     assert said.code == 0, said.err
     differences = [row["difference"] for row in json.loads(said.out)["tests"] if row["metric"] == "R@1"]
     assert differences and not any(differences)
+
+
+def test_runs_that_are_written_are_read_again(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("example", "-o", ".").code == 0
+    told = ("--captions", "captions.txt", "--ks", "1,5", "--no-asp", "--quiet")
+    for how, folder in (("--whole", "whole"), ("--in-blocks", "blocks")):
+        done = run("evaluate", "m=images.npy,texts.npy", *told, how, "--trec", folder, "--trec-depth", "15")
+        assert done.code == 0, done.err
+    again = run("evaluate", "m=whole/i2t.run,t2i=whole/t2i.run", *told, "--trec", "again", "--trec-depth", "15")
+    assert again.code == 0, again.err
+    for name in ("i2t.run", "t2i.run", "i2t.qrels", "t2i.qrels"):
+        written = {folder: (tmp_path / folder / name).read_bytes() for folder in ("whole", "blocks", "again")}
+        assert written["whole"] and written["whole"] == written["blocks"] == written["again"]
