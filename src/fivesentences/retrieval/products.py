@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import Unheld
 
 IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
-PAIRS_AT_ONCE = 65_536
+PAIRS_AT_ONCE = 4_096  # whose vectors take as much as those of a block
 
 
 @dataclass(frozen=True)
