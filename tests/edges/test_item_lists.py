@@ -77,6 +77,7 @@ def write_files(folder: Path) -> None:
             indices=with_gaps,
             scores=np.pad(scores, ((0, 0), (0, 2)), constant_values=-3e38),
         )
+    (folder / "equal.ids").write_text("\n".join([*_names("i2t")[0][:3], "0.jpg", *_names("i2t")[0][4:]]) + "\n")
     rows = _rows("i2t", by_name=False)
     _write_run(folder / "numbers.run", rows)
     _write_run(
@@ -116,6 +117,7 @@ CASES = [
     refused(f"evaluate i2t.run {ASK}", "i2t.run", "--image-ids"),
     refused(f"evaluate i2t.run {IDS} --inference csls {ASK}", "i2t.run", "csls"),
     refused(f"evaluate i2t.run {IDS} --first-captions 2 {ASK}", "--first-captions"),
+    refused(f"evaluate i2t.run --image-ids equal.ids --caption-ids captions.ids {ASK}", "0 and 3", "'0.jpg'"),
     refused("evaluate i2t.npz --quiet", "i2t.npz", "--captions"),
     refused(f"evaluate gone.run {ASK}", "gone.run"),
     right(f"evaluate short.run --ks 1,3 {ASK.replace('--ks 1,5', '')} --json - ", "first 3 items"),

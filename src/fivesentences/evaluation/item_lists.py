@@ -223,7 +223,8 @@ def lists_of(
             ... and c0, c1, ..., as ``evaluate --trec`` writes them.
 
     Raises:
-        InputError: If a query is missing, a query or an item is unknown, or an item is twice in one list.
+        InputError: If a query is missing, a query or an item is unknown, two have one name, or an item is twice in one
+            list.
     """
     found: dict[Any, Any] = {}
     for raw, side in zip(files, directions, strict=True):
@@ -253,7 +254,13 @@ def _indices(
     if names is None and distinct.dtype.kind in "iu":
         numbers = distinct.astype(np.int64)
     else:
-        known = {name: index for index, name in enumerate(names)} if names is not None else {}
+        known: dict[str, int] = {}
+        for index, name in enumerate(names or ()):
+            if known.setdefault(name, index) != index:
+                what = (
+                    f"{word} ids {known[name]} and {index} are both {name!r:.60}, so that lists do not tell them apart"
+                )
+                raise InputError(what, where=raw.path, cure="give every one its own id")
         texts = [str(one) for one in distinct.tolist()]
         if names is None:
             short = [text[1:] if text[:1] == letter else text for text in texts]
