@@ -120,6 +120,8 @@ CASES = [
     refused(f"evaluate i2t.run --image-ids equal.ids --caption-ids captions.ids {ASK}", "0 and 3", "'0.jpg'"),
     refused("evaluate i2t.npz --quiet", "i2t.npz", "--captions"),
     refused(f"evaluate gone.run {ASK}", "gone.run"),
+    # Ids of all captions, as of a file that has more of each image than are scored.
+    right(f"evaluate sims.npy --first-captions 2 {IDS} {ASK} --json -", '"captions": 24'),
     right(f"evaluate short.run --ks 1,3 {ASK.replace('--ks 1,5', '')} --json - ", "first 3 items"),
 ]
 

@@ -27,7 +27,7 @@ from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import captions_of, scores_of
-from fivesentences.evaluation.item_lists import directions_of, is_lists, lists_of, read_lists
+from fivesentences.evaluation.item_lists import is_lists, lists_of, read_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
@@ -296,18 +296,12 @@ def _score(
     names = [model.name for model in given.models]
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
-    ids = [
-        read_list(file, size, "ids", of)
-        for (file, of), size in zip(
-            ((annotations.image_ids, "images"), (annotations.caption_ids, "captions")), scorer.whole.shape, strict=True
-        )
-    ]
-
     def another(model: Model) -> tuple[Gallery, list[str]]:
         if model.is_lists:
-            raws = [read_lists(part.matrix) for part in model.parts]
-            sides = directions_of(raws, scorer.whole.shape)
-            lists = lists_of(raws, sides, scorer.whole.shape, (ids[0], ids[1]))
+            shape = scorer.whole.shape
+            image_ids = read_list(annotations.image_ids, shape[0], "ids", "images")
+            caption_ids = read_list(annotations.caption_ids, shape[1], "ids", "captions")
+            lists = lists_of([read_lists(part.matrix) for part in model.parts], shape, (image_ids, caption_ids))
             lists.check_reach(max(options["ks"]))
             return scorer.whole.with_similarity(lists, model.matrix), []  # type: ignore[arg-type]
         rows, vectors = read(model.matrix), None if model.text is None else read(model.text)

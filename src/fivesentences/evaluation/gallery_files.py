@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import CELLS_HELD, new_array
 from fivesentences.choices import each_once
 from fivesentences.errors import InputError, first_of
-from fivesentences.evaluation.item_lists import directions_of, lists_of, read_lists
+from fivesentences.evaluation.item_lists import lists_of, read_lists
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.metrics.notes import note_on_products
@@ -147,7 +147,7 @@ def read_gallery_of_lists(
                              cure="give --image-of-caption FILE")  # fmt: skip
         pairing = np.repeat(np.arange(n_images), n_captions // n_images)
     shape = int(pairing.max()) + 1, n_captions
-    lists = lists_of(raws, directions_of(raws, shape), shape, (names[0], names[1]))
+    lists = lists_of(raws, shape, (names[0], names[1]))
     gallery = Gallery(cast("NDArray[Any]", lists), pairing, name=files[0])
     if protocol is not None:
         protocol.check(gallery)

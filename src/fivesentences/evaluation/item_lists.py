@@ -15,6 +15,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npz
+from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError, first_of
 from fivesentences.retrieval.arguments import Direction
@@ -167,7 +168,7 @@ def _is_list(content: Mapping[str, Any]) -> bool:
 
 
 def _table(path: Path) -> RawLists:
-    table = pyarrow.parquet.read_table(path, columns=list(COLUMNS)).to_pandas()
+    table = frame_of(read_parquet(path, AGAIN, list(COLUMNS)), path, AGAIN)
     if table["score"].dtype.kind not in "fiu":
         raise InputError(f"its column score holds {table['score'].dtype}, not numbers", where=path, cure=AGAIN)
     named = [table[name] if table[name].dtype.kind in "iu" else table[name].astype(str) for name in COLUMNS[:2]]
@@ -182,7 +183,7 @@ def _sorted(raw: RawLists) -> RawLists:
     return RawLists(raw.path, raw.queries[order], raw.items[order], raw.scores[order])
 
 
-def directions_of(files: Sequence[RawLists], shape: tuple[int, int]) -> list[Direction]:
+def _directions_of(files: Sequence[RawLists], shape: tuple[int, int]) -> list[Direction]:
     """Return the direction of each of one or two files of lists, of which two are for image and for caption queries.
 
     Names such as i0 and c0 tell it, or else how many queries there are.
@@ -209,23 +210,22 @@ def directions_of(files: Sequence[RawLists], shape: tuple[int, int]) -> list[Dir
 
 def lists_of(
     files: Sequence[RawLists],
-    directions: Sequence[Direction],
     shape: tuple[int, int],
     names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
 ) -> ItemLists:
     """Put lists of one or both directions together, by the numbers or names of queries and items.
 
     Args:
-        files: The lists.
-        directions: The direction of each.
+        files: Lists of image queries and of caption queries, or one of these.
         shape: Images and captions of the gallery.
         names: Names of images and of captions, in the order of the gallery; default their numbers from 0, or i0, i1,
             ... and c0, c1, ..., as ``evaluate --trec`` writes them.
 
     Raises:
-        InputError: If a query is missing, a query or an item is unknown, two have one name, or an item is twice in one
-            list.
+        InputError: If the direction is unclear or another one, a query is missing, a query or an item is unknown, two
+            have one name, or an item is twice in one list.
     """
+    directions = _directions_of(files, shape)
     found: dict[Any, Any] = {}
     for raw, side in zip(files, directions, strict=True):
         sizes, named = (shape, names) if side == "i2t" else (shape[::-1], names[::-1])
