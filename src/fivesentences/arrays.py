@@ -198,7 +198,8 @@ class Unheld(ABC):
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         if isinstance(rows, np.ndarray) and isinstance(columns, np.ndarray):
             return self.cells(rows, columns)
-        return self.part(_indices(rows, self.shape[0]), _indices(columns, self.shape[1]))
+        chosen = _indices(rows, self.shape[0]), _indices(columns, self.shape[1])
+        return self if all(one is None for one in chosen) else self.part(*chosen)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.computed().astype(dtype or self.dtype, copy=False)

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from fivesentences import EmbeddingEvaluator, evaluate
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS
-from fivesentences.evaluation.protocols import Protocol
+from fivesentences.evaluation.protocols import Protocol, ProtocolScorer
+from fivesentences.evaluation.trec import write_run
 from fivesentences.metrics import in_blocks
 from fivesentences.retrieval import products
+from fivesentences.retrieval.cosine import gallery_of_embeddings
 from fivesentences.semantics import ScoredPhi, prepare
 from fivesentences.semantics.scoring import matrix_of
 
@@ -104,6 +106,20 @@ def test_float64_and_embeddings_of_batches():
     batches.update(images[9:], texts, owner)
     expected = held_and_not(images, texts, captions, owner, ("tfidf",), asp_ties=("index",))[1]
     assert batches.compute().values == expected.values
+
+
+def test_one_reading_serves_numbers_and_runs(tmp_path, monkeypatch):
+    images, texts, _, owner = gallery(9, 20, True, False)
+    readings = []
+    read = in_blocks._read
+    monkeypatch.setattr(in_blocks, "_read", lambda *given: readings.append(given) or read(*given))
+    whole = gallery_of_embeddings(images, texts, owner, in_blocks=True)
+    scorer = ProtocolScorer(whole)
+    scorer(whole)
+    names = [f"i{at}" for at in range(20)], [f"c{at}" for at in range(len(owner))]
+    for side in ("i2t", "t2i"):
+        write_run(tmp_path / f"{side}.run", scorer, whole, side, *names, depth=5)
+    assert len(readings) == 1
 
 
 def test_what_reads_whole_rankings_is_left_out_or_refused():

@@ -104,8 +104,8 @@ class ModelInputs:
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
         first_captions: Use the first N captions of each image alone, such as 5 of COCO's 5 to 7.
-        in_blocks: Compute cosines and phi where they are read, in 2 GB at most, or hold whole matrices, which ASP, mAP
-            by category and re-scoring need; default: whole up to 150 million pairs.
+        in_blocks: Compute cosines and phi where they are read, or hold whole matrices, which ASP, mAP by category and
+            re-scoring need; default: whole up to 150 million pairs.
     """
 
     phi: list[str] | None = None

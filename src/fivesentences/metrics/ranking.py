@@ -240,17 +240,23 @@ def rank(
     return Ranking(direction, items, own, n_own, n_gallery, ranks, tied, ahead)
 
 
+def own_of(
+    items: NDArray[np.int64], pairing: NDArray[np.int64], direction: Direction
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return ``[queries, depth]`` which items are the query's own, and ``[queries]`` how many own ones there are."""
+    if direction == "i2t":
+        return pairing[items] == np.arange(len(items))[:, None], np.bincount(pairing)
+    return items == pairing[:, None], np.ones(len(items), dtype=np.int64)
+
+
 def _rank_in_blocks(products: Products, pairing: NDArray[np.int64], direction: Direction, depth: int) -> Ranking:
     """Rank the gallery of a similarity that is not held."""
     read = reading_of(products, pairing, depth)
     items, places = read.best[direction].items[:, :depth], read.places[direction]
-    owners = (pairing[items], np.arange(len(items))) if direction == "i2t" else (items, pairing)
-    n_own = References(pairing).count if direction == "i2t" else np.ones(len(items), dtype=np.int64)
     return Ranking(
         direction,
         items,
-        owners[0] == owners[1][:, None],
-        n_own,
+        *own_of(items, pairing, direction),
         products.shape[direction == "i2t"],
         places.ahead + places.earlier,
         places.equal - read.own_equal[direction],
@@ -261,10 +267,8 @@ def _rank_in_blocks(products: Products, pairing: NDArray[np.int64], direction: D
 def _rank_of_lists(lists: ItemLists, pairing: NDArray[np.int64], direction: Direction, depth: int) -> Ranking:
     """Return what is known of rankings: an own item that is in no list counts as the item behind its end."""
     items, scores = lists.items[direction], lists.scores[direction]
-    queries = np.arange(len(items))[:, None]
-    own = pairing[items] == queries if direction == "i2t" else items == pairing[:, None]
-    n_own = References(pairing).count if direction == "i2t" else np.ones(len(items), dtype=np.int64)
-    found, first = own.any(axis=1), own.argmax(axis=1)
+    own, n_own = own_of(items, pairing, direction)
+    found, first = np.asarray(own.any(axis=1)), own.argmax(axis=1)
     ranks = np.where(found, first, items.shape[1])
     alike = (scores == np.take_along_axis(scores, first[:, None], axis=1)) & ~own & found[:, None]
     ahead = ranks - np.count_nonzero(alike & (np.arange(items.shape[1]) < ranks[:, None]), axis=1)

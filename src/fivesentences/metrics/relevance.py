@@ -52,6 +52,10 @@ class Relevance:
         found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
         return np.where(items < 0, 0.0, found.astype(np.float64))
 
+    def _cells(self, captions: NDArray[np.int64], images: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return ``[pairs]`` phi of captions and images."""
+        return self.phi[captions, images]
+
     def mean_phi(self, direction: Direction, keep_ground_truth: bool = True) -> NDArray[np.float64]:
         """Return ``[queries]`` mean phi over the gallery, with the query's own items or without them; 0 without any."""
         if direction not in self._sums:
@@ -129,7 +133,7 @@ class Relevance:
         first = np.cumsum(count) - count
         captions = self._own.by_image[ranges(self._own.first[flat], count)]
         query = np.repeat(np.repeat(np.arange(len(images)), images.shape[1]), count)
-        summed = np.add.reduceat(self.phi[captions, query].astype(np.float64), first)
+        summed = np.add.reduceat(self._cells(captions, query).astype(np.float64), first)
         return np.where(images < 0, 0.0, summed.reshape(images.shape))
 
 

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.metrics.in_blocks import Best
-from fivesentences.metrics.ranking import Ranking
+from fivesentences.metrics.ranking import Ranking, depth_needed, own_of
 from fivesentences.metrics.relevance import NEIGHBOURS_PER_CAPTION, Relevance
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.blocks import best_first
-from fivesentences.semantics.references import ranges
 from fivesentences.semantics.scored import ScoredPhi, Wanted
 from fivesentences.semantics.validation import check_gains
 
@@ -45,8 +44,7 @@ class RelevanceInBlocks(Relevance):
 
     def ideal(self, direction: Direction, k: int) -> Ranking:
         """Return the ranking by phi itself, deep enough for ``k`` items without the ground truth."""
-        known = self._ideal.get(direction)
-        depth = k + (int(self._own.count.max()) if direction == "i2t" else 1)
+        known, depth = self._ideal.get(direction), depth_needed(k, self.pairing, direction)
         if known is None or known.items.shape[1] < min(depth, known.n_gallery):
             self._depth = max(self._depth, depth)
             self._read()
@@ -67,7 +65,7 @@ class RelevanceInBlocks(Relevance):
         row, column = np.nonzero(np.isnan(found) & (items >= 0))
         if len(row):
             asked = (row if queries is None else queries[row]), items[row, column]
-            found[row, column] = self._rows.read_cells(*(asked if direction == "t2i" else asked[::-1]))
+            found[row, column] = self._cells(*(asked if direction == "t2i" else asked[::-1]))
         return np.where(items < 0, 0.0, found)
 
     def mean_phi(self, direction: Direction, keep_ground_truth: bool = True) -> NDArray[np.float64]:
@@ -83,14 +81,9 @@ class RelevanceInBlocks(Relevance):
             self._read()
         return self._blank
 
-    def phi_of_captions_of(self, images: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Sum phi between query image ``i`` and all captions of image ``images[i, s]``."""
-        flat = np.maximum(images, 0).ravel()
-        count = self._own.count[flat]
-        captions = self._own.by_image[ranges(self._own.first[flat], count)]
-        query = np.repeat(np.repeat(np.arange(len(images)), images.shape[1]), count)
-        summed = np.add.reduceat(self._rows.read_cells(captions, query).astype(np.float64), np.cumsum(count) - count)
-        return np.where(images < 0, 0.0, summed.reshape(images.shape))
+    def _cells(self, captions: NDArray[np.int64], images: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return ``[pairs]`` phi of captions and images, of one reading."""
+        return self._rows.read_cells(captions, images)
 
     def _read(self) -> None:
         """Read every row once."""
@@ -118,14 +111,11 @@ class RelevanceInBlocks(Relevance):
             own[captions] = rows[np.arange(len(captions)), self.pairing[captions]]
             anything |= rows.any(axis=0)
         of_images.finish()
-        owners = {"i2t": (self.pairing[of_images.items], np.arange(n_images)), "t2i": (items, self.pairing)}
         nothing = np.zeros(0, dtype=np.int64)
-        n_own = {"i2t": self._own.count, "t2i": np.ones(n_captions, dtype=np.int64)}
         best = {"i2t": (of_images.items, of_images.scores), "t2i": (items, phi_of_items)}
-        for side in ("i2t", "t2i"):
-            whose, query = owners[side]
+        for side in sizes:
             n_gallery = n_captions if side == "i2t" else n_images
-            given = best[side][0], whose == query[:, None], n_own[side], n_gallery, nothing, nothing, nothing
+            given = best[side][0], *own_of(best[side][0], self.pairing, side), n_gallery, nothing, nothing, nothing
             self._ideal[side] = Ranking(side, *given)
             self._known[side] = [(expected[side], found[side]), best[side]]
             self._sums[side] = sums[side]
