@@ -85,6 +85,18 @@ class Snakemake:
             time.sleep(0.2)
         return found
 
+    def lines_of(self, logs: Path) -> set[str]:
+        """Whatever the logs of a folder said until Snakemake ended: each attempt of a job begins its log anew."""
+        lines: set[str] = set()
+        running, until = True, time.monotonic() + LONGEST
+        while running and time.monotonic() < until:
+            running = self._process.poll() is None
+            for log in logs.rglob("*.log"):
+                with suppress(FileNotFoundError):
+                    lines.update(log.read_text().splitlines())
+            time.sleep(0.2)
+        return lines
+
     def interrupt(self) -> None:
         """Press ctrl-c, as a person does: again after a while, as the first may fall into a submission."""
         for _ in range(PRESSES):
