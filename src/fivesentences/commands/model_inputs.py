@@ -24,6 +24,7 @@ from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.cosine import are_embeddings
 from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import pairing_sha256
+from fivesentences.semantics.registry import default_phis
 
 T2I = ",t2i="  # before the files that score caption queries
 KEYED = (".npz", ".pt", ".pth")  # files of several arrays, of which FILE:NAME is one
@@ -100,7 +101,8 @@ class ModelInputs:
     Attributes:
         phi: A phi matrix [captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it.
         captions: Captions, one per line, or a token file, CSV or JSON that names their images; phi is made of them.
-        metric: Which phi of --captions (default cider); repeat for more.
+        metric: Which phi of --captions; repeat for more. Default: cider, and without --phi embedding:wordllama too
+            (extra words).
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
         first_captions: Use the first N captions of each image alone, such as 5 of COCO's 5 to 7.
@@ -121,11 +123,6 @@ class ModelInputs:
         """The files, as ``Outputs.check`` takes them."""
         phi = [("phi", named(one)[1]) for one in self.phi or ()]
         return [*phi, ("captions", self.captions), ("image_of_caption", self.image_of_caption)]
-
-    @property
-    def computed(self) -> list[str]:
-        """Names of phi to compute from the captions."""
-        return self.metric or (["cider"] if self.captions else [])
 
     def given(self, arguments: Sequence[str], protocol: Protocol | None) -> Given:
         """Return the models that arguments name, and what folders of `embed` among them say of the captions.
@@ -196,21 +193,27 @@ class ModelInputs:
                 [Path(part.matrix) for part in model.parts], image_of_caption=given.image_of_caption, protocol=protocol,
                 phis=self.phi or (), captions=given.captions, image_ids=ids[0], caption_ids=ids[1],
             )  # fmt: skip
-            return self._with_computed(gallery, given, lines), notes, lines
+            return *self._with_computed(gallery, given, lines, notes), lines
         gallery, notes, lines = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
             first_captions=self.first_captions, in_blocks=self.in_blocks, read=read,
         )  # fmt: skip
-        return self._with_computed(gallery, given, lines), notes, lines
+        return *self._with_computed(gallery, given, lines, notes), lines
 
-    def _with_computed(self, gallery: Gallery, given: Given, lines: list[str] | None) -> Gallery:
-        # Unless --metric requires it, what --phi gives already is not computed.
-        if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
-            if given.captions is None or lines is None:
-                raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            return with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks)
-        return gallery
+    def _with_computed(
+        self, gallery: Gallery, given: Given, lines: list[str] | None, notes: list[str]
+    ) -> tuple[Gallery, list[str]]:
+        """Add phi of the captions: those of --metric, or else the default ones that --phi does not give already."""
+        computed = self.metric or []
+        if not computed and self.captions is not None:
+            by_default, left_out = (["cider"], []) if self.phi else default_phis()
+            computed, notes = [name for name in by_default if name not in gallery.phis], [*notes, *left_out]
+        if not computed:
+            return gallery, notes
+        if given.captions is None or lines is None:
+            raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
+        return with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks), notes
 
 
 def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], list[str]]:
