@@ -170,7 +170,7 @@ def _by_id(
 def _places(ours: CaptionTable, theirs: CaptionTable) -> list[int | None]:
     """Return where each image of candidates is among those of references; None where it is not."""
     place: dict[str, int] = {}
-    stems = [PurePosixPath(image).stem for image in theirs.images]
+    stems = [PurePosixPath(image.replace("\\", "/")).stem for image in theirs.images]
     for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
         place |= {name: image for image, name in enumerate(names)}
     return [place.get(one, place.get(other)) for one, other in zip(ours.ids, ours.images, strict=True)]

@@ -231,5 +231,6 @@ def matrix_of(scorer: Scorer, out: Output = None, description: str = "phi") -> N
         rows = new_npy(temporary, np.float32, shape)
         fill(scorer, rows, description)
         rows.flush()
+        del rows  # Windows renames no file that is mapped
     matrix: NDArray[np.floating] = np.load(out, mmap_mode="r")
     return matrix
