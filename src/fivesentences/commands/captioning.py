@@ -194,6 +194,7 @@ def captioning(
     outputs.check(read)
     how: dict[str, Any] = {"per_image": per_image, "image_of_caption": image_of_caption, "split": split}
     captioned = {name: read_captioned_images(file, references, subset=subset, **how) for name, file in systems.items()}
+    order = _in_one_order(captioned, systems)
     names = [plain_name(name) for name in names_typed(metric or "cider") or [""]]
     asked, loud = _chosen(names, tokens, mirror, bool(vectors.image_embeddings))  # which may download what SPICE needs
     parsed = {name: parse_metric(name, tokens) for name in asked}
@@ -211,7 +212,7 @@ def captioning(
         of_texts = [one for one in asked if one not in of_images]
         both = score_captions(found.candidates, found.references, of_texts, default, mirror) if of_texts else {}
         both |= vectors.scores(found, number, of_images) if of_images else {}
-        scores[name] = {one: both[one] for one in asked}
+        scores[name] = {one: both[one]._replace(each=both[one].each[order[name]]) for one in asked}
     first = next(iter(captioned.values()))
     notes = [*loud]
     for name, found in captioned.items():
@@ -229,7 +230,6 @@ def captioning(
         content = {"candidates": len(counts), "references": sum(counts), "scores": _listed(of_system, about)}
         outputs.write([sheet], lambda: _tidy(first, of_system), content | {"notes": notes}, read)
         return
-    scores = _aligned(captioned, systems, scores)
     how_tested = asdict(tests) | {"against": against}
     tested = compare_captions(scores, **how_tested)
     title = f"{len(systems)} systems: {title}"
@@ -267,31 +267,24 @@ def _systems(files: Sequence[str], against: str | None) -> dict[str, Path]:
     return found
 
 
-def _aligned(
-    captioned: Mapping[str, CaptionedImages], systems: Mapping[str, Path], scores: dict[str, dict[str, CaptionScores]]
-) -> dict[str, dict[str, CaptionScores]]:
-    """Return the scores of all systems in the order of the first one's images.
+def _in_one_order(captioned: Mapping[str, CaptionedImages], systems: Mapping[str, Path]) -> dict[str, list[int]]:
+    """Return the place of each image of the first system among those of every system.
 
     Raises:
         InputError: If a system captioned other images than the first one.
     """
-    first, order = next(iter(captioned)), next(iter(captioned.values())).place_of_image
+    first = next(iter(captioned))
     found = {}
     for name, one in captioned.items():
         for has, lacks in ((first, name), (name, first)):
             held = set(captioned[lacks].place_of_image)
-            missing = [
-                image
-                for image, place in zip(captioned[has].images, captioned[has].place_of_image, strict=True)
-                if place not in held
-            ]
-            if missing:
+            images = zip(captioned[has].images, captioned[has].place_of_image, strict=True)
+            if missing := [image for image, place in images if place not in held]:
                 which = first_of([f"'{image}'" for image in missing], 5)
                 what = f"it has no caption of {counted(len(missing), 'image')} that {systems[has]} has: {which}"
                 raise InputError(what, where=systems[lacks], cure="give captions of the same images by every system")
         row = {place: at for at, place in enumerate(one.place_of_image)}
-        rows = [row[place] for place in order]
-        found[name] = {metric: of._replace(each=of.each[rows]) for metric, of in scores[name].items()}
+        found[name] = [row[place] for place in captioned[first].place_of_image]
     return found
 
 
@@ -388,7 +381,7 @@ def _differences(tested: pd.DataFrame, about: Mapping[str, CaptioningMetric], no
     """Return the difference of every two systems, with its interval and p after Holm's correction."""
     rows = []
     for row in tested.to_dict("records"):
-        interval = "" if row["low"] is None else f"{row['low']:+.4f}, {row['high']:+.4f}"
+        interval = "" if pd.isna(row["low"]) else f"{row['low']:+.4f}, {row['high']:+.4f}"
         cells = [f"{row['difference']:+.4f}", interval, p_in_words(row["p_holm"])]
         is_sure = row["p_holm"] < ALPHA
         systems = f"{row['model']} - {row['against']}"
