@@ -164,9 +164,10 @@ def captioning(
         files: One caption per line, in the order of the images; or COCO's results JSON, or another file that names
             images; NAME=FILE names a system. The last file has the images' captions by people, one per line; or is
             COCO's annotations JSON, Karpathy's JSON, or another file that names images.
-        metric: cider (default), bleu1 to bleu4, rouge_l, meteor, spice, spider, words, embedding, or all; several
-            separated by commas, or repeat it. A name may end in tokens of its own, such as cider-whitespace. words and
-            embedding average the cosines with the references; words-max and embedding-max take the best.
+        metric: cider (default), bleu1 to bleu4, rouge_l, meteor, spice, spider, words, embedding, clipscore,
+            refclipscore, pacs, refpacs, or all; several separated by commas, or repeat it. A name may end in tokens of
+            its own, such as cider-whitespace. words and embedding average the cosines with the references; words-max
+            and embedding-max take the best.
         tokens: How captions are split into words; default ptb where the extra java is installed, else whitespace.
             characters is for languages that are written without spaces.
         per_image: References per image, in consecutive lines; default 5, or what the file says.

@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -289,6 +289,11 @@ class _Together:
         return CaptionScores(float(each.mean()), each, tokens)
 
 
+@lru_cache(maxsize=2)  # of the models, for the next system that captioned the same images
+def _encoded(model: str, references: tuple[str, ...]) -> CaptionVectors:
+    return encode_captions(model, references)
+
+
 class _Set:
     """A set of captions in one tokenisation; what metrics share is computed once."""
 
@@ -307,7 +312,10 @@ class _Set:
     def _of_vectors(self, metric: str) -> CaptionScores:
         both, of = self._together, CAPTIONING_METRICS[metric]
         if of.model not in self._vectors:
-            self._vectors[of.model] = encode_captions(of.model, both.captions)
+            first = both.candidates[0]
+            references = _encoded(of.model, tuple(both.captions[:first]))
+            made = encode_captions(of.model, both.captions[first:])
+            self._vectors[of.model] = CaptionVectors(np.concatenate([references.array, made.array]), made.facts)
         return both.scores(
             EmbeddingScorer(self._vectors[of.model], both.image_of_caption, of.references), self._tokenize
         )
