@@ -100,7 +100,7 @@ def _main(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[
 
 
 def _numbers(scale: Scale, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
-    """Collect what opens a scale without a finding: what the models of its first study reach, retrieve and differ by."""
+    """Collect what opens a scale without a finding: what models of its first study reach, retrieve and differ by."""
     name, study = next(((name, study) for name, study in studies.items() if study.made_at(scale)), ("", None))
     found: dict[str, Any] = {"page": f"{name}/index.html", "tables": {}, "figure": None}
     for one in () if study is None else study.made_at(scale):
