@@ -42,7 +42,7 @@ def written(folder: Path, whole, edges, name: str = "part", **options) -> list[P
 
 
 def assert_equal(joined, whole) -> None:
-    """Every number to the last bit; chance but for the order in which sums over captions are added, of which own items are taken off."""
+    """Every number to the last bit."""
     assert [tuple(row.values()) for row in joined.values] == [tuple(row.values()) for row in whole.values]
     assert len(joined.queries) == len(whole.queries) > 0
     for one, other in zip(joined.queries, whole.queries, strict=True):
