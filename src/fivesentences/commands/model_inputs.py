@@ -276,12 +276,17 @@ def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], l
 
 def with_parts(arguments: Sequence[str]) -> list[str]:
     """Join files that are parts of the evaluation of one model: ``a.json b.json`` means ``a.json,b.json``."""
-    found: dict[str, str] = {}  # by model for parts without a name, else by argument
+    found: list[str] = []
+    place: dict[str, int] = {}  # of the parts of each model
     for argument in arguments:
         model = None if named(argument)[0] else model_of_part(Path(argument))
-        key = argument if model is None else f"the parts of {model}"
-        found[key] = f"{found[key]},{argument}" if model is not None and key in found else argument
-    return list(found.values())
+        if model is not None and model in place:
+            found[place[model]] += f",{argument}"
+            continue
+        if model is not None:
+            place[model] = len(found)
+        found.append(argument)
+    return found
 
 
 def _tall(matrix: NDArray[Any]) -> bool:
