@@ -18,6 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import read_gallery, read_gallery_of_lists, with_computed_phis
 from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
+from fivesentences.evaluation.parts import model_of_part
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS
@@ -41,6 +42,7 @@ class Model:
         text: The embeddings of the captions; None for a similarity.
         folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
         t2i: The files that score caption queries, where those above score image queries alone.
+        further: Further files, where ``matrix`` is one of several parts of an evaluation.
     """
 
     name: str
@@ -48,10 +50,13 @@ class Model:
     text: Path | None = None
     folder: EmbeddingFolder | None = None
     t2i: Model | None = None
+    further: tuple[Path, ...] = ()
 
     @property
     def words(self) -> str:
         """Its files in words."""
+        if self.is_parts:
+            return ", ".join(map(str, self.files_of_parts))
         of_images = str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
         of_images = of_images if self.folder is None else str(self.folder.path)
         return of_images if self.t2i is None else f"{of_images}, t2i: {self.t2i.words}"
@@ -59,7 +64,17 @@ class Model:
     @property
     def is_lists(self) -> bool:
         """Whether it is lists of the first items of every query."""
-        return self.text is None and self.folder is None and is_lists(self.matrix)
+        return self.text is None and self.folder is None and not self.is_parts and is_lists(self.matrix)
+
+    @property
+    def is_parts(self) -> bool:
+        """Whether it is parts of an evaluation."""
+        return self.text is None and self.folder is None and model_of_part(self.matrix) is not None
+
+    @property
+    def files_of_parts(self) -> list[Path]:
+        """The files of its parts."""
+        return [self.matrix, *self.further]
 
     @property
     def parts(self) -> list[Model]:
@@ -71,7 +86,7 @@ class Model:
         """Its files, as ``Outputs.check`` takes them."""
         note = None if self.folder is None else self.folder.path / NOTE
         kind = "similarity" if self.text is None else "embeddings"
-        own: Read = [(kind, self.matrix), (kind, self.text), (kind, note)]
+        own: Read = [(kind, self.matrix), (kind, self.text), (kind, note), *(("part", one) for one in self.further)]
         return own if self.t2i is None else [*own, *self.t2i.read]
 
 
@@ -262,6 +277,21 @@ def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], l
     return found, notes
 
 
+def with_parts(arguments: Sequence[str]) -> list[str]:
+    """Join files that are parts of the evaluation of one model: ``a.json b.json`` means ``a.json,b.json``."""
+    found: list[str] = []
+    place: dict[str, int] = {}  # of the parts of each model
+    for argument in arguments:
+        model = None if named(argument)[0] else model_of_part(Path(argument))
+        if model is not None and model in place:
+            found[place[model]] += f",{argument}"
+            continue
+        if model is not None:
+            place[model] = len(found)
+        found.append(argument)
+    return found
+
+
 def _tall(matrix: NDArray[Any]) -> bool:
     """Return True for more rows than columns, which no similarity has unless it is transposed."""
     return bool(len(matrix) > matrix.shape[1])
@@ -302,6 +332,8 @@ def _model(argument: str) -> Model:
         folder = EmbeddingFolder.open(files)
         return Model(name or Path(files).resolve().name, folder.images, folder.vectors, folder)
     parts = [Path(part) for part in ([files] if Path(files).exists() else files.split(","))]
+    if (model := model_of_part(parts[0])) is not None and all(model_of_part(part) is not None for part in parts):
+        return Model(name or Path(model.partition(",")[0]).stem, parts[0], further=tuple(parts[1:]))
     if len(parts) > 2 or not files or not files.strip(",") == files:
         raise InputError(
             f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "
