@@ -26,6 +26,9 @@ evaluate ex/sims.npy --captions marked.txt --csv default.csv --json default.json
 evaluate ex/sims.npy B=ex/hardest.npy b=ex/sims.npy --phi judged:it=cider.npy --resamples 99 --trec runs --trec-grades --per-query q.parquet
 evaluate q.parquet --resamples 99 --csv queries.csv
 evaluate ex/images.npy,ex/texts.npy --captions ex/captions.txt --metric cider --in-blocks --csv blocks.csv
+evaluate ex/images.npy,ex/texts.npy --captions ex/captions.txt --queries 0:80 --json part0.json
+evaluate ex/images.npy,ex/texts.npy --captions ex/captions.txt --queries 80:200 --json part1.json
+evaluate part0.json part1.json --csv parts.csv
 evaluate ex/sims.npy --inference csls --csv csls.csv
 evaluate runs/sims.i2t.run,t2i=runs/sims.t2i.run --image-ids images.txt --caption-ids captions.txt --csv lists.csv
 captioning made.txt other=other.json refs.json --tokens whitespace --metric cider,bleu4 --csv made.csv --latex made.tex
@@ -34,7 +37,16 @@ pairs ex/sims.npy pairs.csv --csv pairs_scored.csv
 metrics
 published
 """  # noqa: E501
-COMPARED = ("default.csv", "queries.csv", "blocks.csv", "csls.csv", "lists.csv", "made.csv", "pairs_scored.csv")
+COMPARED = (
+    "default.csv",
+    "queries.csv",
+    "blocks.csv",
+    "parts.csv",
+    "csls.csv",
+    "lists.csv",
+    "made.csv",
+    "pairs_scored.csv",
+)
 WRITTEN = (*COMPARED, "default.json", "o.md", "o.tex", "made.tex", "plain.txt", "best/note.json")
 
 
