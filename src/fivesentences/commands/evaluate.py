@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fivesentences.arrays import Unheld
-from fivesentences.commands.annotations import Annotations, read_list
+from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
@@ -26,8 +26,8 @@ from fivesentences.commands.score_sheets import (
 from fivesentences.commands.sheets import Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import captions_of, scores_of
-from fivesentences.evaluation.item_lists import is_lists, lists_of, read_lists
+from fivesentences.evaluation.gallery_files import captions_of
+from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
@@ -273,7 +273,7 @@ def _score(
     inference, protocol = Inference.of(metrics.inference), annotations.protocol
     options = metrics.of_evaluator()
     with working(f"read {given.models[0].words}"):
-        of_lists = {"ids": (annotations.image_ids, annotations.caption_ids)}
+        of_lists = {"ids": annotations.id_files}
         every_row = metrics.ideal_pool == "given_rows"
         gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=every_row, **of_lists)
     if metrics.mean and len(gallery.phis) < 2:
@@ -297,18 +297,7 @@ def _score(
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
-        if model.is_lists:
-            shape = scorer.whole.shape
-            image_ids = read_list(annotations.image_ids, shape[0], "ids", "images")
-            caption_ids = read_list(annotations.caption_ids, shape[1], "ids", "captions")
-            lists = lists_of([read_lists(part.matrix) for part in model.parts], shape, (image_ids, caption_ids))
-            lists.check_reach(max(options["ks"]))
-            return scorer.whole.with_similarity(lists, model.matrix), []  # type: ignore[arg-type]
-        rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
-        how: dict[str, Any] = {"transposed": inputs.transposed, "image_of_caption": scorer.whole.image_of_caption}
-        how["in_blocks"] = inputs.in_blocks
-        matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
-        return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
+        return inputs.another(model, scorer.whole, read, annotations.id_files, max(options["ks"]))
 
     every = [part for model in given.models for part in ([model] if model.is_lists else model.parts)]
     with working("check the models", len(every) - 1) as advance:  # before anything is computed

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.console import Bar
+from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.pages.pictures import Thumbnails, names_of_broken, thumbnails_of
@@ -94,8 +94,8 @@ def write_page(
     images = _images_of(report, chosen)
     thumbnails, said = Thumbnails(0), []
     if report.pictures is not None:
-        with Bar("make thumbnails", len(images), delay=1.0) as bar:
-            thumbnails = thumbnails_of(report.pictures, images, advance or bar.advance)
+        with working("make thumbnails", len(images)) as shown:
+            thumbnails = thumbnails_of(report.pictures, images, advance or shown)
         said.append(
             f"{len(thumbnails.made):,} thumbnails of {thumbnails.longest} pixels, {thumbnails.size / 1e6:.1f} MB: the "
             "largest size of which all stay within 20 MB."

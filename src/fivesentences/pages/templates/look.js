@@ -48,7 +48,7 @@
   }
 
   // --- numbers -----------------------------------------------------------------------------------------------
-  $("title").textContent = `${D.models.join(", ")}, seen`;
+  $("title").textContent = `What ${new Intl.ListFormat("en").format(D.models)} retrieve${D.models.length > 1 ? "" : "s"}`;
   $("about").textContent = `${D.about}. Chance: what a ranking in random order reaches on average.`;
   $("summary").append(...D.summary.map((one) => put("li", {}, one)));
   $("notes").append(
@@ -86,7 +86,7 @@
       svg.append(draw("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
         draw("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, name ?? value));
     for (const [value, name] of xTicks)
-      svg.append(draw("text", { x: x(value), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, name ?? value));
+      svg.append(draw("text", { x: x(value), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle", class: xTicks.length > 7 ? "small" : "" }, name ?? value));
     svg.append(draw("text", { x: WIDTH - RIGHT, y: HEIGHT - 2, "text-anchor": "end" }, xName), draw("text", { x: 0, y: TOP - 12 }, yName));
     return { svg, figure: put("figure", { class: "chart" }, put("figcaption", {}, title), svg) };
   }
