@@ -35,6 +35,7 @@ from fivesentences.evaluation.result_files import Result, read_queries, subject_
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import ABOVE_CHANCE
 from fivesentences.metrics.sheet import Sheet
+from fivesentences.pages.report import Curves
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
@@ -304,6 +305,7 @@ def _score(
         for part in every[1:]:
             notes += another(part)[1]
             advance()
+    curves = None if exports.figure is None else Curves(gallery, protocol)
     evaluations: dict[str, Evaluation] = {}
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     queries = keep_queries or exports.per_query is not None
@@ -316,10 +318,15 @@ def _score(
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
         evaluations[model.name].about["similarity"] = model.words
+        if curves is not None:
+            with working(f"draw {model.words}"):
+                curves.add(model.name, gallery, t2i, inference)
         of = f"{model.name}: " if several else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
+    if curves is not None and exports.figure is not None:
+        curves.write(exports.figure)
     chance = scorer.by_chance()  # of a phi that is read in blocks, what scoring has read
     for one in evaluations.values():
         one.chance = chance

@@ -10,9 +10,10 @@ import typer
 
 from fivesentences.commands.annotations import read_list
 from fivesentences.commands.arguments import Quiet
+from fivesentences.commands.exports import check_format
 from fivesentences.commands.model_inputs import Given, ModelInputs, with_pairs
 from fivesentences.console import working
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import captions_of
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.pages.page import PAGE, check_folder
@@ -20,8 +21,6 @@ from fivesentences.pages.pictures import Pictures, pictures_of
 from fivesentences.pages.report import Report
 from fivesentences.semantics.caption_file import read_captioned
 from fivesentences.storage import check_outputs
-
-FORMATS = (".pdf", ".svg", ".png")
 
 
 @dataclass(frozen=True)
@@ -115,17 +114,6 @@ def _check(looks: Looks, out: Path) -> None:
         check_format(looks.figure)
 
 
-def check_format(figure: Path) -> None:
-    """Check that a figure can be drawn and its format is known, before anything costly is done.
-
-    Raises:
-        InputError: If matplotlib is not installed, or the file has another ending.
-    """
-    need("matplotlib", "plots", "--figure")
-    if figure.suffix not in FORMATS:
-        raise InputError(f"the file name of --figure must end in {', '.join(FORMATS)}.", where=figure)
-
-
 def _report(given: Given, inputs: ModelInputs, looks: Looks, read: OpenedOnce) -> Report:
     """Read and score the models; one similarity at a time is in memory, and that of the first."""
     ids = looks.image_ids, looks.caption_ids
@@ -154,9 +142,9 @@ def _report(given: Given, inputs: ModelInputs, looks: Looks, read: OpenedOnce) -
 def _names(given: Given, looks: Looks, n_images: int) -> tuple[list[str] | None, str]:
     """Return the name of each image, and what says it; None where nothing does."""
     if looks.image_ids is not None:
-        return read_list(looks.image_ids, n_images, "ids", "images"), str(looks.image_ids)
+        return read_list(looks.image_ids, n_images, "ids", "images"), looks.image_ids.name
     assert given.captions is not None
     table = read_captioned(given.captions)
     if table.is_named and given.image_of_caption is None and len(table.images) == n_images:
-        return table.images, str(given.captions)
+        return table.images, given.captions.name
     return None, ""

@@ -173,7 +173,7 @@ def _content(
     pictures = report.pictures
     about_images: dict[str, Any] | None = None
     if pictures is not None:
-        about_images = {"source": str(pictures.source), "named_by": pictures.named_by, "said": said}
+        about_images = {"source": pictures.name, "named_by": pictures.named_by, "said": said}
     shown = sorted({*images, *(int(report.image_of_caption[one]) for one in captions)})
     return {
         "about": report.about, "k": report.k, "ks": report.ks, "headlines": [k for k in HEADLINES if k in report.ks],

@@ -22,7 +22,20 @@ from fivesentences.machine import threads
 from fivesentences.semantics.caption_file import read_texts
 
 LARGEST_OF_ALL = 20_000_000  # bytes of all thumbnails of a page
-LONGEST_SIDES = (240, 200, 160, 128, 96, 72, 48)  # pixels; the first that stays within it is used
+LONGEST_SIDES = (
+    240,
+    220,
+    200,
+    180,
+    160,
+    144,
+    128,
+    112,
+    96,
+    80,
+    64,
+    48,
+)  # pixels; the first that stays within it is used
 QUALITY = 78  # of WebP
 SAMPLE = 24  # pictures that tell how large all will be
 AT_ONCE = 64
@@ -78,6 +91,14 @@ class Pictures:
     files: list[str]
     named_by: str = ""
 
+    @property
+    def name(self) -> str:
+        """Names of the folders, archives or list, without those of the folders that they are in."""
+        source = self.source
+        paths = [source.path] if isinstance(source, ListedPhotographs) else source.paths
+        first = ", ".join(path.resolve().name for path in paths[:3])
+        return first if len(paths) <= 3 else f"{first} and {len(paths) - 3:,} more"
+
 
 def pictures_of(
     places: Sequence[Path], n_images: int, names: Sequence[str] | None = None, named_by: str = ""
@@ -99,7 +120,7 @@ def pictures_of(
             raise InputError("give one list of photographs, or folders and archives.", where=places[0])
         listed = ListedPhotographs(places[0])
         _check_number(listed.names(), n_images, str(places[0]), "")
-        return Pictures(listed, listed.names(), str(places[0]))
+        return Pictures(listed, listed.names(), places[0].name)
     found = Photographs(*_shards(places))
     if names is not None:
         files = [found.of_image(name) or name for name in names]

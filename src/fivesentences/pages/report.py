@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.config.metrics import shown_name
 from fivesentences.errors import Argument, Cure, InputError
-from fivesentences.evaluation.protocols import ProtocolScorer, checked_gallery, refuse_evaluation
+from fivesentences.evaluation.protocols import Protocol, ProtocolScorer, checked_gallery, refuse_evaluation
 from fivesentences.evaluation.query_tests import compare_all
 from fivesentences.metrics import Evaluation
 from fivesentences.metrics.comparison import paired_tests
@@ -26,6 +26,7 @@ from fivesentences.retrieval.arguments import DIRECTIONS, Direction, checked_cou
 from fivesentences.retrieval.cosine import gallery_of_embeddings
 from fivesentences.retrieval.gallery import Gallery, Similarity
 from fivesentences.retrieval.lists import ItemLists
+from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.caption_file import own_pairing, read_captioned
 from fivesentences.semantics.cider import cider_matrix
 from fivesentences.semantics.scored import ScoredPhi
@@ -101,9 +102,8 @@ class Report:
         lists = gallery.similarity if isinstance(gallery.similarity, ItemLists) else None
         #: Items of each list, where lists are given in place of a similarity.
         self.reach = None if lists is None else min(one.shape[1] for one in lists.items.values())
-        reach = min(gallery.n_images, self.reach or gallery.n_images)
         self.directions: list[Direction] = list(DIRECTIONS if lists is None else lists.directions)
-        self.ks = tuple(sorted(k for k in {*GRID, *HEADLINES, self.k} if k <= max(reach, self.k)))
+        self.ks = tuple(sorted(k for k in {*GRID, *HEADLINES, self.k} if k <= max(_reach(gallery), self.k)))
         self._scorer = ProtocolScorer(gallery, None, ks=self.ks, ms=(), asp_ties=())
         first = gallery.phis[self.phis[0]]
         kind = RelevanceInBlocks if isinstance(first, ScoredPhi) else Relevance
@@ -401,6 +401,45 @@ def curves_of(
     return lines
 
 
+class Curves:
+    """Recall and NCS over cut-offs of several models, under a protocol, for a figure alone.
+
+    Args:
+        gallery: Images, captions and phi; NCS is by the first phi, if there is one.
+        protocol: How the gallery is cut; None: it is one.
+    """
+
+    def __init__(self, gallery: Gallery, protocol: Protocol | None = None):
+        lists = gallery.similarity if isinstance(gallery.similarity, ItemLists) else None
+        self.phi = next(iter(gallery.phis), None)
+        self.ks = tuple(k for k in GRID if k <= _reach(gallery)) or (1,)
+        self.directions: list[Direction] = list(DIRECTIONS if lists is None else lists.directions)
+        self._scorer = ProtocolScorer(gallery, protocol, ks=self.ks, ms=(), asp_ties=())
+        self.lines: dict[str, list[Line]] = {}
+
+    def add(self, name: str, gallery: Gallery, t2i: Gallery | None, inference: Inference) -> None:
+        """Score a model; arguments as those of ``ProtocolScorer``."""
+        found = self._scorer(gallery, t2i=t2i, inference=inference, queries=True)
+        owner, chance = self._scorer.whole.image_of_caption, self._scorer.by_chance()
+        self.lines[name] = curves_of(found, chance, owner, self.directions, self.ks, self.phi)
+
+    def write(self, path: Path) -> None:
+        """Draw all models (needs matplotlib).
+
+        Raises:
+            InputError: If the file cannot be written.
+        """
+        from fivesentences.pages.figures import draw_curves, save_figure
+
+        save_figure(draw_curves(self.lines, self.phi), path)
+
+
+def _reach(gallery: Gallery) -> int:
+    """Return how deep rankings are read: to the smaller side of the gallery, and not beyond the end of lists."""
+    lists = gallery.similarity if isinstance(gallery.similarity, ItemLists) else None
+    return min(gallery.n_images, *([one.shape[1] for one in lists.items.values()] if lists else [gallery.n_captions]))
+
+
 def look(
     similarity: Similarity | Mapping[str, Similarity],
     texts: ArrayLike | None = None,
@@ -441,7 +480,7 @@ def look(
         pairing = None if image_of_caption is None else np.asarray(image_of_caption)
         image_of_caption = own_pairing(table, Path(captions), pairing)
         if image_names is None and table.is_named and pairing is None:
-            image_names, named_by = table.images, str(captions)
+            image_names, named_by = table.images, Path(captions).name
         captions = table.captions
     given = similarity if isinstance(similarity, Mapping) else {"model": similarity}
     if not given:

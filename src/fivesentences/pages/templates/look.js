@@ -158,8 +158,9 @@
         draw("text", { x: edge + 4, y: TOP + 8 }, `missed by R@${D.k}`));
       const order = queries.map((_, at) => at).sort((a, b) => rank[a] - rank[b] || ncs[b] - ncs[a]);
       const circles = order.map((at) => {
-        const spread = (((queries[at] * 2654435761) % 4294967296) / 4294967296 - 0.5) * 0.26;
-        const circle = draw("circle", { class: "point", cx: x(rank[at] * Math.exp(spread)).toFixed(1), cy: y(Math.min(100, ncs[at])).toFixed(1), r: 4, fill: colour(model), "data-at": at });
+        // Less than half a rank, so that none crosses the line.
+        const spread = (((queries[at] * 2654435761) % 4294967296) / 2147483648 - 1) * Math.min(0.13, 0.45 / rank[at]);
+        const circle = draw("circle", { class: "point", cx: x(rank[at] * (1 + spread)).toFixed(1), cy: y(Math.min(100, ncs[at])).toFixed(1), r: 4, fill: colour(model), "data-at": at });
         circle.append(draw("title", {}, saidOf(side, model, at)));
         return circle;
       });
@@ -364,7 +365,7 @@
     for (const one of document.querySelectorAll(".of-images")) one.hidden = false;
     $("order-said").textContent = D.images.named_by
       ? `Photographs are those that ${D.images.named_by} names, from ${D.images.source}. Compare some with their captions:`
-      : `Nothing names the photographs, so those of ${D.images.source}, in the order of their names, are taken to be the rows of the similarity. Another order of as many photographs would go unnoticed: compare these with their captions. If they do not fit, name the photograph of each row by --image-ids FILE.`;
+      : `Nothing names the photographs, so those of ${D.images.source} in their own order (of names in a folder, of entries in an archive) are taken to be the rows of the similarity. Another order of as many photographs would go unnoticed: compare these with their captions. If they do not fit, name the photograph of each row by --image-ids FILE.`;
     $("order-body").append(...D.checked.map((image) => put("div", {}, picture(image), put("p", {}, put("b", {}, `${image}: ${pictures.get(image)?.id ?? ""} `), firstCaption(image)))));
     $("order-body").after(put("ul", { class: "notes" }, ...D.images.said.map((one) => put("li", {}, one))));
   }
