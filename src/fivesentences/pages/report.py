@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -254,8 +255,8 @@ class Report:
             return query if side == "i2t" else self.captions[query]
 
         for group in groups:
-            for one in criteria_of(group, self.k):
-                places |= dict.fromkeys(largest(one.importance, one.among, of_each, words_of))
+            for criterion in criteria_of(group, self.k):
+                places |= dict.fromkeys(largest(criterion.importance, criterion.among, of_each, words_of))
         for one in answers:
             places |= dict.fromkeys(largest(one.rank.astype(float), one.rank > self.k, of_each, words_of))
         drawn = np.random.default_rng([seed, total]).permutation(total).tolist()
@@ -316,17 +317,17 @@ class Report:
         Raises:
             InputError: If there is none.
         """
-        text = str(query).strip().lstrip("#")
-        side, dash, number = text.rpartition("-")
-        side = side if dash and side else "t2i"
-        if side not in self.directions or not number.isascii() or not number.isdigit():
+        text = str(query).strip()
+        found = re.fullmatch(r"#?(?:(i2t|t2i)-)?([0-9]{1,12})", text)
+        side, number = (found[1] or "t2i", int(found[2])) if found else ("", 0)
+        if side not in self.directions:
             what = f"'{query}' is no query"
             raise InputError(what, cure="give the number of a caption, such as 17, or i2t-3 for the image 3")
         total = self.shape[side == "t2i"]
-        if int(number) >= total:
+        if number >= total:
             kind = "captions" if side == "t2i" else "images"
             raise InputError(f"there is no query {text}: the {kind} are 0 to {total - 1:,}.")
-        return side, int(number)  # type: ignore[return-value]
+        return side, number  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return "\n".join([f"Report of {', '.join(self.models)}: {self.about}", *self.summary()])
@@ -489,6 +490,8 @@ def look(
         if len(given) > 1:
             raise InputError("texts are of one model; give several as similarities.")
         (name, of_images), *_ = given.items()
+        if isinstance(of_images, Gallery):
+            raise InputError("a gallery has a similarity already; give embeddings of the images with texts.")
         given = {name: gallery_of_embeddings(of_images, texts, image_of_caption, ("images", "texts"))}
         image_of_caption = None
     first = next(iter(given.values()))
