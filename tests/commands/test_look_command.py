@@ -145,4 +145,4 @@ def test_without_matplotlib_the_page_is_written_and_a_figure_names_the_extra(pho
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and Path("look/index.html").is_file(), done.stderr
     done = subprocess.run([*command, "--query", "1", "--figure", "q.pdf"], capture_output=True, text=True)
-    assert done.returncode == 1 and "fivesentences[plots]" in done.stderr
+    assert done.returncode == 1 and "[plots]" in done.stderr

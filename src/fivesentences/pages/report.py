@@ -387,16 +387,22 @@ def curves_of(
     for side in directions:
         scored = found.scored[side]
         clusters = scored if side == "i2t" else image_of_caption[scored]
-        keys = [[(f"{short}@{k}", side, of, kept) for k in ks] for _, short, of, kept in kinds]
-        values = np.stack([rows[key]["values"] for some in keys for key in some])
+        # Lists of first items do not reach every cut-off without own items.
+        known = [
+            (name, kept, [k for k in ks if (f"{short}@{k}", side, of, kept) in rows], (short, of))
+            for name, short, of, kept in kinds
+        ]
+        keys = [(f"{short}@{k}", side, of, kept) for _, kept, reached, (short, of) in known for k in reached]
+        values = np.stack([rows[key]["values"] for key in keys])
         how = {"method": "bootstrap", "resamples": RESAMPLES, "confidence": CONFIDENCE}
-        tests = iter(paired_tests(values, np.zeros_like(values), clusters=clusters, **how))  # type: ignore[arg-type]
-        for (name, _, _, kept), some in zip(kinds, keys, strict=True):
-            of_line = [next(tests) for _ in some]
+        found_at = iter(paired_tests(values, np.zeros_like(values), clusters=clusters, **how))  # type: ignore[arg-type]
+        expected = iter(by_chance[key] for key in keys)
+        for name, kept, reached, _ in known:
+            tests = [next(found_at) for _ in reached]
             lines.append(
                 Line(
-                    name, kept, side, tuple(ks), [one.difference for one in of_line], [one.low for one in of_line],
-                    [one.high for one in of_line], [by_chance[key] for key in some],
+                    name, kept, side, tuple(reached), [one.difference for one in tests], [one.low for one in tests],
+                    [one.high for one in tests], [next(expected) for _ in reached],
                 )
             )  # fmt: skip
     return lines
