@@ -18,7 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
-SHOWN = (RESULTS, Path("docs", "demo"))  # docs/tools/keep_demo makes the second
+SHOWN = (RESULTS, Path("docs", "demo"), Path("docs", "look"))  # made by docs/tools/keep_demo and keep_look
 FRAME = '<header class="side">'  # where navigation begins, in reproduction/paper/templates/shell.html
 
 
@@ -38,8 +38,9 @@ def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
             _lead(node, path, folder)
     for node in list(doctree.findall(addnodes.pending_xref)):  # of Markdown, which is no document of the site
         path = Path(app.srcdir, node["reftarget"])
-        if any(path.is_relative_to(one) for one in shown) and (page := path.with_name("index.html")).is_file():
-            _lead(node, page, folder, f"#{path.name}")
+        page = path / "index.html" if path.is_dir() else path.with_name("index.html")
+        if any(path.is_relative_to(one) for one in shown) and page.is_file():
+            _lead(node, page, folder, "" if path.is_dir() else f"#{path.name}")
 
 
 def _lead(node: nodes.Element, page: Path, folder: Path, anchor: str = "") -> None:
