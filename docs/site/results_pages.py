@@ -38,9 +38,11 @@ def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
             _lead(node, path, folder)
     for node in list(doctree.findall(addnodes.pending_xref)):  # of Markdown, which is no document of the site
         path = Path(app.srcdir, node["reftarget"])
-        page = path / "index.html" if path.is_dir() else path.with_name("index.html")
-        if any(path.is_relative_to(one) for one in shown) and page.is_file():
-            _lead(node, page, folder, "" if path.is_dir() else f"#{path.name}")
+        if (below := Path(os.path.normpath(folder / node["reftarget"]))) in shown:  # the folder of a page
+            _lead(node, below / "index.html", folder)
+            continue
+        if any(path.is_relative_to(one) for one in shown) and (page := path.with_name("index.html")).is_file():
+            _lead(node, page, folder, f"#{path.name}")
 
 
 def _lead(node: nodes.Element, page: Path, folder: Path, anchor: str = "") -> None:

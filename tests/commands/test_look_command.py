@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -135,14 +133,3 @@ def test_figures_are_written_and_equal_each_time(photographed, suffix):
         contents.append([Path(f"{name}{suffix}").read_bytes() for name in "qc"])
         assert all(one.startswith(begins) for one in contents[-1])
     assert contents[0] == contents[1] and not Path("look").exists()
-
-
-@pytest.mark.slow
-def test_without_matplotlib_the_page_is_written_and_a_figure_names_the_extra(photographed):
-    block = "import sys; sys.modules['matplotlib'] = None; sys.modules['jinja2'] = None; sys.argv[0] = 'fivesentences';"
-    code = f"{block} from fivesentences.cli import main; main()"
-    command = [sys.executable, "-c", code, "look", "sims.npy", "--captions", "captions.txt"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0 and Path("look/index.html").is_file(), done.stderr
-    done = subprocess.run([*command, "--query", "1", "--figure", "q.pdf"], capture_output=True, text=True)
-    assert done.returncode == 1 and "[plots]" in done.stderr

@@ -302,7 +302,7 @@
     return one.text;
   };
   const otherSaid = D.models.length > 2 ? " The other model is the first, or the second for the first." : "";
-  $("gallery-said").textContent = `Numbers beside items are φ (${D.phis[0]}) of query and item; a full bar is the largest φ of an item that is not the query’s own.${partly.length ? ` Of ${shownOf}: those that each of these criteria finds first over all queries, and others drawn at random.` : ""}${otherSaid}`;
+  $("gallery-said").textContent = `Numbers beside items are φ (${D.phis[0]}) of query and item; a full bar is the largest φ of an item that is not the query’s own.${partly.length ? ` On this page are ${shownOf}: those that each of these criteria finds first over all queries, and others drawn at random.` : ""}${otherSaid}`;
   const filters = $("filters");
   filters.append(
     choice("direction", "Direction", [...(asked.length > 1 ? [["", "both"]] : []), ...asked.map((side) => [side, NAMES[side]])], filter),
