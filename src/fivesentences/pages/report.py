@@ -130,7 +130,8 @@ class Report:
             InputError: If there is a model of this name, or the similarity does not fit.
         """
         if name in self.answers:
-            raise InputError(f"two models are called '{name}'; give each a name of its own.")
+            cure = Cure("give each a name of its own", "name them, such as A=FILE B=FILE")
+            raise InputError(f"two models are called '{name}'", cure=cure)
         whole = self._scorer.whole.with_similarity(similarity)
         found = self._scorer(whole, t2i=t2i, queries=True)
         galleries = dict.fromkeys(self.directions, whole)

@@ -319,7 +319,7 @@
     shown = every.filter((one) => (!side || one.side === side) && fits(one, model) && words.every((word) => textOf(one).includes(word)));
     const keys = new Map(shown.map((one) => [one, by(one, model)]));
     shown.sort((a, b) => keys.get(a) - keys.get(b) || a.query - b.query);
-    $("said").textContent = `${count(shown.length)} of ${count(every.length)} queries.`;
+    $("said").textContent = `${count(shown.length)} of ${count(every.length)} queries on this page.`;
     $("cards").replaceChildren();
     cards = 0;
     more();
