@@ -19,6 +19,8 @@ from hypothesis import settings
 from host import running_host
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from fivesentences.reproduction.config.scales import Scale
     from fivesentences.reproduction.study.study import Study
 
@@ -299,3 +301,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         # Some parameters of tests come out of sets, and workers of pytest-xdist must collect them in one order.
         os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium; a test that needs it is skipped where there is none."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("needs Debian's package chromium on PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

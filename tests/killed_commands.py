@@ -278,7 +278,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 def prepare(large: bool = False) -> None:
     """Import what commands need, once."""
     torch.set_num_threads(1)
-    modules = ["captioning", "captions", "evaluate", "features", "pairs", "phi"]
+    modules = ["captioning", "captions", "evaluate", "features", "look", "pairs", "phi"]
     modules += ["checkpoint", "download", "embed", "jars", "train"] if large else []
     for name in (*map(home_of, modules), *(ALSO if large else ())):
         importlib.import_module(name)
@@ -308,6 +308,10 @@ def write_small(folder: Path) -> None:
     names = [f"COCO_val2014_{at:012}.jpg" for at in range(8)]
     pairs = [(names[at], names[at + 1], 3.5) for at in range(7)]
     pd.DataFrame(pairs, columns=["image1", "image2", "agg_score"]).to_csv(folder / "sis.csv", index=False)
+    for name in "ab":
+        (folder / name).mkdir()
+        for at in range(8):
+            Image.new("RGB", (16, 12), (20 * at, 90, 60 if name == "a" else 200)).save(folder / name / f"{at}.png")
     (folder / "ids.txt").write_text("".join(f"{at}\n" for at in range(8)))
 
 

@@ -18,7 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 RESULTS = Path("results", "paper")
-SHOWN = (RESULTS, Path("docs", "demo"))  # docs/tools/keep_demo makes the second
+SHOWN = (RESULTS, Path("docs", "demo"), Path("docs", "look"))  # made by docs/tools/keep_demo and keep_look
 FRAME = '<header class="side">'  # where navigation begins, in reproduction/paper/templates/shell.html
 
 
@@ -38,6 +38,9 @@ def _lead_to_pages(app: Sphinx, doctree: nodes.document) -> None:
             _lead(node, path, folder)
     for node in list(doctree.findall(addnodes.pending_xref)):  # of Markdown, which is no document of the site
         path = Path(app.srcdir, node["reftarget"])
+        if (below := Path(os.path.normpath(folder / node["reftarget"]))) in shown:  # the folder of a page
+            _lead(node, below / "index.html", folder)
+            continue
         if any(path.is_relative_to(one) for one in shown) and (page := path.with_name("index.html")).is_file():
             _lead(node, page, folder, f"#{path.name}")
 

@@ -7,11 +7,12 @@ from fivesentences.lazy import lazily
 if TYPE_CHECKING:
     from fivesentences.evaluation import EmbeddingEvaluator, evaluate
     from fivesentences.metrics import ncs
+    from fivesentences.pages.report import look
     from fivesentences.semantics.captioning import cider, score_captions, spice
 
     __version__: str
 
-__all__ = ["EmbeddingEvaluator", "__version__", "cider", "evaluate", "ncs", "score_captions", "spice"]
+__all__ = ["EmbeddingEvaluator", "__version__", "cider", "evaluate", "look", "ncs", "score_captions", "spice"]
 
 _lazily = lazily(__name__)
 

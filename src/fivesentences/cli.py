@@ -23,13 +23,14 @@ from fivesentences.errors import InputError, cure_of, in_shell, shortage, visibl
 COMMANDS = {
     "Score models": {
         "evaluate": "Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.",
+        "look": "Write a page on which models can be seen: what they retrieve for which queries, beside photographs.",
         "pairs": "Score a model on rated or contrasted pairs: CxC within a modality, Winoground, SugarCrepe.",
         "captioning": "Score captions that systems made, one per image, against references, and compare the systems.",
         "metrics": "List every metric that evaluate reports.",
         "published": 'List recall and NCS that papers published, by the names that "evaluate --beside" takes.',
     },
     "Prepare data": {
-        "example": "Write a similarity matrix, embeddings and captions to try the other commands on.",
+        "example": "Write a similarity matrix, embeddings, captions and pictures to try the other commands on.",
         "download": "Fetch the files of a dataset; they are checked, and a stopped download is resumed.",
         "captions": 'Write the captions of a dataset, in the order that "evaluate --dataset" expects.',
         "phi": "Score every caption against every image by a semantic metric.",

@@ -42,9 +42,21 @@ captioning made.txt captions.txt --tokens whitespace --metric all
 evaluate sims.npy other.npy --phi cider.npy --resamples 99 --per-query q.parquet --trec runs --latex m.tex
 evaluate q.parquet --resamples 99 --csv q.csv
 evaluate sims.npy --inference csls
+look sims.npy other.npy --captions captions.txt
 doctor
 """
-WRITTEN = ("made.npy", "o.json", "o.csv", "o.md", "o.tex", "m.tex", "q.parquet", "q.csv", "runs/t2i.qrels")
+WRITTEN = (
+    "made.npy",
+    "o.json",
+    "o.csv",
+    "o.md",
+    "o.tex",
+    "m.tex",
+    "q.parquet",
+    "q.csv",
+    "runs/t2i.qrels",
+    "look/data.js",
+)
 NEED = {
     "train run.yaml --out again": "train",
     "similarity run -o no.npy": "train",
@@ -57,6 +69,8 @@ NEED = {
     "phi embedding captions.txt -o no.npy": "meaning",
     "phi embedding:wordllama captions.txt -o no.npy": "words",
     "report scale.yaml": "plots",
+    "evaluate sims.npy --figure no.pdf": "plots",
+    "look sims.npy --captions captions.txt --query 1 --figure no.pdf": "plots",
 }
 
 

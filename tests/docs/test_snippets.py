@@ -60,17 +60,28 @@ def test_readme_runs_word_for_word_after_its_own_install(plain: Path, tmp_path: 
     install, *lines = commands.splitlines()
     assert install.startswith("pip install") and lines
     environment = {"PATH": f"{plain}:/usr/bin:/bin", "HOME": str(tmp_path), "COLUMNS": "160", "NO_COLOR": "1"}
+    printed = ""
     for line in lines:
-        done = subprocess.run(
-            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True
-        )
+        how = {"cwd": tmp_path, "env": environment, "capture_output": True, "encoding": "utf-8", "check": True}
+        printed += subprocess.run(line, shell=True, **how).stdout
     shown = re.search(r"<!-- output .+?-->\n```\n(.+?)```", text, re.DOTALL)
-    assert shown and all(line.strip() in done.stdout for line in shown[1].splitlines() if line != "  ...")
+    assert shown and all(line.strip() in printed for line in shown[1].splitlines() if line != "  ...")
     found = re.search(r"```python\n(?P<code>.+?)```\s+prints `(?P<printed>[^`]+)`", text, re.DOTALL)
     assert found, "README has no snippet with its output"
     snippet = [plain / "python", "-c", found["code"]]
     ran = subprocess.run(snippet, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
     assert ran.stdout.split() == found["printed"].split()
+
+
+@pytest.mark.slow
+def test_the_snippet_of_look_runs_on_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example(out=tmp_path, quiet=True)
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "your_model.md").read_text("utf-8")
+    found = re.search(r"```python\n(import numpy as np\nimport fivesentences\n.+?)```", text, re.DOTALL)
+    assert found
+    exec(found[1], {})
+    assert (tmp_path / "look" / "index.html").is_file()
 
 
 def test_a_file_of_the_users_is_not_overwritten(tmp_path: Path) -> None:

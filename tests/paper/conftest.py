@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -60,9 +59,6 @@ from fivesentences.reproduction.study.study import read_claims as claims_of_pape
 from fivesentences.storage import write_json
 from fivesentences.training.hinges import HingeValues
 from fivesentences.training.spec import AS_GIVEN, EnsembleRun, GivenRun, RunSpec
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS, SIDES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i")
@@ -563,17 +559,3 @@ def results_of_runs():
 def agreement():
     """Tidy rows of a scale's judges for some phi."""
     return agreement_of
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Debian's chromium; a test that needs it is skipped where there is none."""
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("needs Debian's package chromium on PATH")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

@@ -55,6 +55,11 @@ class Annotations:
         return None if self.dataset is None else PROTOCOLS[self.dataset]
 
     @property
+    def id_files(self) -> tuple[Path | None, Path | None]:
+        """Files of the ids of images and of captions."""
+        return self.image_ids, self.caption_ids
+
+    @property
     def read_files(self) -> Read:
         """The files, as ``Outputs.check`` takes them."""
         names = ("categories", "labels", "instances", "cxc", "image_ids", "caption_ids")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fivesentences.arrays import Unheld
-from fivesentences.commands.annotations import Annotations, read_list
+from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
 from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs, with_parts
@@ -26,8 +26,8 @@ from fivesentences.commands.score_sheets import (
 from fivesentences.commands.sheets import STDOUT, Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import captions_of, scores_of
-from fivesentences.evaluation.item_lists import is_lists, lists_of, read_lists
+from fivesentences.evaluation.gallery_files import captions_of
+from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.parts import gallery_of_parts, queries_named, write_part
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
@@ -36,6 +36,7 @@ from fivesentences.evaluation.result_files import Result, read_queries, subject_
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import ABOVE_CHANCE
 from fivesentences.metrics.sheet import Sheet
+from fivesentences.pages.report import Curves
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
@@ -292,7 +293,7 @@ def _score(
     if any(model.is_parts for model in given.models):
         joined, about = _joined(given, inputs, annotations)
     with working(f"read {given.models[0].words}"):
-        of_lists = {"ids": (annotations.image_ids, annotations.caption_ids)}
+        of_lists = {"ids": annotations.id_files}
         every_row = metrics.ideal_pool == "given_rows"
         if joined:
             gallery, notes, lines = joined[0], list[str](), None
@@ -322,24 +323,14 @@ def _score(
         if joined:
             own = joined[list(given.models).index(model)]
             return replace(scorer.whole.with_similarity(own.similarity, model.matrix), notes=own.notes), []
-        if model.is_lists:
-            shape = scorer.whole.shape
-            image_ids = read_list(annotations.image_ids, shape[0], "ids", "images")
-            caption_ids = read_list(annotations.caption_ids, shape[1], "ids", "captions")
-            lists = lists_of([read_lists(part.matrix) for part in model.parts], shape, (image_ids, caption_ids))
-            lists.check_reach(max(options["ks"]))
-            return scorer.whole.with_similarity(lists, model.matrix), []  # type: ignore[arg-type]
-        rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
-        how: dict[str, Any] = {"transposed": inputs.transposed, "image_of_caption": scorer.whole.image_of_caption}
-        how["in_blocks"] = inputs.in_blocks
-        matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
-        return scorer.whole.with_similarity(matrix, model.matrix), of_matrix
+        return inputs.another(model, scorer.whole, read, annotations.id_files, max(options["ks"]))
 
     every = [part for model in given.models for part in ([model] if model.is_lists else model.parts)]
     with working("check the models", len(every) - 1) as advance:  # before anything is computed
         for part in every[1:]:
             notes += another(part)[1]
             advance()
+    curves = None if exports.figure is None else Curves(gallery, protocol)
     evaluations: dict[str, Evaluation] = {}
     size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
     queries = keep_queries or exports.per_query is not None
@@ -352,10 +343,15 @@ def _score(
             how: dict[str, Any] = {"inference": inference, "queries": queries, "progress": advance}
             evaluations[model.name] = scorer(gallery, t2i=t2i, **how)
         evaluations[model.name].about["similarity"] = model.words
+        if curves is not None:
+            with working(f"draw {model.words}"):
+                curves.add(model.name, gallery, t2i, inference)
         of = f"{model.name}: " if several else ""
         notes += [f"{of}{note}" for note in evaluations[model.name].about["notes"]]
         if write_rankings is not None:
             write_rankings(model.name, {"i2t": gallery, "t2i": t2i or gallery})
+    if curves is not None and exports.figure is not None:
+        curves.write(exports.figure)
     chance = scorer.by_chance()  # of a phi that is read in blocks, what scoring has read
     for one in evaluations.values():
         one.chance = chance

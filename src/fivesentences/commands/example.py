@@ -23,7 +23,7 @@ DECIMALS = 5  # processors differ in later ones, and equal captions must tie on 
 def example(
     *, out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER")] = Path(), quiet: Quiet = False
 ) -> None:
-    """Write a similarity matrix, embeddings and captions to try the other commands on.
+    """Write a similarity matrix, embeddings, captions and pictures to try the other commands on.
 
     200 drawn scenes with 1,000 captions, scored by two small models that were
     trained on 3,000 other scenes: one with InfoNCE (sims.npy, images.npy,
@@ -56,8 +56,9 @@ def example(
         if not quiet:
             print(f"{out / name!s:<{width}} {text}")
     if not quiet:
-        sims, captions = (shlex.quote(str(out / name)) for name in ("sims.npy", "captions.txt"))
+        sims, captions, scenes = (shlex.quote(str(out / one)) for one in ("sims.npy", "captions.txt", "scenes.zip"))
         print(f"\nNext: fivesentences evaluate {sims} --captions {captions}")
+        print(f"      fivesentences look {sims} --captions {captions} --images {scenes}")
 
 
 def _files() -> list[tuple[str, bytes, str]]:
@@ -71,6 +72,7 @@ def _files() -> list[tuple[str, bytes, str]]:
         ("hardest.npy", _npy(_cosines(*hardest)), "the same, trained with a triplet loss on hardest negatives"),
         ("images.npy", _npy(images), "image embeddings [200, 64] of the first model"),
         ("texts.npy", _npy(texts), "caption embeddings [1,000, 64] of the first model"),
+        ("scenes.zip", (SHIPPED / "scenes.zip").read_bytes(), 'the 200 images, for "fivesentences look"'),
         ("generated.txt", (SHIPPED / "generated.txt").read_bytes(), "one caption per image, to be scored itself"),
     ]
 

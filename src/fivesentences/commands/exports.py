@@ -15,7 +15,7 @@ import pyarrow.parquet
 from fivesentences.commands.annotations import Annotations, read_list
 from fivesentences.commands.arguments import numbers_of
 from fivesentences.console import working
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.evaluation.result_files import with_subject
 from fivesentences.evaluation.trec import trec_ids, write_qrels, write_run
@@ -28,6 +28,7 @@ from fivesentences.retrieval.rescoring import Inference
 from fivesentences.storage import replacing
 
 SUFFIXES = (".csv", ".parquet")
+FIGURES = (".pdf", ".svg", ".png")
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class Exports:
         trec: Write runs and qrels for ranx, trec_eval and ir-measures into this folder.
         trec_depth: Items of each ranking in these runs, or all.
         trec_grades: Beside the qrels also SIDE.PHI.qrels, graded by each phi: whole grades up to 1,000, for nDCG there.
+        figure: Draw recall and NCS over k with intervals and chance, .pdf, .svg or .png.
     """
 
     per_query: Path | None = None
     trec: Path | None = None
     trec_depth: str = "100"
     trec_grades: bool = False
+    figure: Path | None = None
 
     @property
     def depth(self) -> int | None:
@@ -57,7 +60,9 @@ class Exports:
         Raises:
             InputError: If a name has the wrong ending or is that of something else.
         """
-        found: dict[str, Path | None] = {"--per-query": self.per_query}
+        found: dict[str, Path | None] = {"--per-query": self.per_query, "--figure": self.figure}
+        if self.figure is not None:
+            check_format(self.figure)
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
         if self.trec is not None:
@@ -141,6 +146,17 @@ class Exports:
             with pyarrow.parquet.ParquetWriter(temporary, first.schema) as writer:
                 for table in (first, *parts):
                     writer.write_table(table)
+
+
+def check_format(figure: Path) -> None:
+    """Check that a figure can be drawn and its format is known, before anything costly is done.
+
+    Raises:
+        InputError: If matplotlib is not installed, or the file has another ending.
+    """
+    need("matplotlib", "plots", "--figure")
+    if figure.suffix not in FIGURES:
+        raise InputError(f"the file name of --figure must end in {', '.join(FIGURES)}.", where=figure)
 
 
 def _tables(frames: Iterator[pd.DataFrame], subject: Mapping[str, Any]) -> Iterator[pa.Table]:

@@ -11,12 +11,18 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
+from fivesentences.commands.annotations import read_list
 from fivesentences.commands.arguments import named
 from fivesentences.commands.sheets import Read
 from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import read_gallery, read_gallery_of_lists, with_computed_phis
-from fivesentences.evaluation.item_lists import is_lists
+from fivesentences.evaluation.gallery_files import (
+    read_gallery,
+    read_gallery_of_lists,
+    scores_of,
+    with_computed_phis,
+)
+from fivesentences.evaluation.item_lists import is_lists, lists_of, read_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
 from fivesentences.evaluation.parts import model_of_part
 from fivesentences.evaluation.protocols import Protocol
@@ -215,6 +221,38 @@ class ModelInputs:
             first_captions=self.first_captions, in_blocks=self.in_blocks, read=read,
         )  # fmt: skip
         return *self._with_computed(gallery, given, lines, notes), lines
+
+    def another(
+        self,
+        model: Model,
+        whole: Gallery,
+        read: OpenedOnce,
+        id_files: tuple[Path | None, Path | None] = (None, None),
+        reach: int = 1,
+    ) -> tuple[Gallery, list[str]]:
+        """Return the gallery of another model of the same images, captions and phi, and sentences on it.
+
+        Args:
+            model: The model.
+            whole: The gallery of the first.
+            read: Matrices that were opened already.
+            id_files: Files of the ids of images and captions, by which lists name them.
+            reach: The largest cut-off, which lists must reach.
+
+        Raises:
+            InputError: If a file is missing or damaged, or is of other images or captions.
+        """
+        if model.is_lists:
+            sides = zip(id_files, whole.shape, ("images", "captions"), strict=True)
+            image_ids, caption_ids = (read_list(file, number, "ids", of) for file, number, of in sides)
+            lists = lists_of([read_lists(part.matrix) for part in model.parts], whole.shape, (image_ids, caption_ids))
+            lists.check_reach(reach)
+            return whole.with_similarity(lists, model.matrix), []  # type: ignore[arg-type]
+        rows, vectors = read(model.matrix), None if model.text is None else read(model.text)
+        how: dict[str, Any] = {"transposed": self.transposed, "image_of_caption": whole.image_of_caption}
+        how["in_blocks"] = self.in_blocks
+        matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
+        return whole.with_similarity(matrix, model.matrix), of_matrix
 
     def _with_computed(
         self, gallery: Gallery, given: Given, lines: list[str] | None, notes: list[str]

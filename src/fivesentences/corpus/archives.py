@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus.catalogue import forget
+from fivesentences.corpus.tar_shards import TarShard, check_entry
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, say_once
 
@@ -47,11 +48,11 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
     _name_in_utf8(archive)
     # zipfile cuts names at a NUL, and what follows, such as .jpg, would vanish; a field in UTF-8 can be another name.
     for name in (name for entry in archive.infolist() for name in (entry.orig_filename, entry.filename)):
-        pure = PurePosixPath(name.replace("\\", "/"))
-        if pure.is_absolute() or ".." in pure.parts or ":" in "".join(pure.parts[:1])[1:2] or "\0" in name:
+        try:
+            check_entry(name, path)
+        except InputError:
             archive.close()
-            what = "has a NUL in its name" if "\0" in name else "would leave the folder"
-            raise InputError(f"entry '{name}' {what}; the archive is refused.", where=path.name)
+            raise
     return archive
 
 
@@ -106,7 +107,7 @@ def _is_hidden(part: str) -> bool:
 
 
 def photographs_in(
-    place: Path | zipfile.ZipFile, note: bool = True, seen: set[tuple[int, int]] | None = None
+    place: Path | zipfile.ZipFile | TarShard, note: bool = True, seen: set[tuple[int, int]] | None = None
 ) -> list[str]:
     """List the photographs in a folder and those below it, also behind links, sorted, or in an archive, in its order.
 

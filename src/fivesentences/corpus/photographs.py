@@ -1,4 +1,4 @@
-"""Photographs in zip archives or folders, read one by one."""
+"""Photographs in zip archives, tar shards or folders, read one by one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from PIL import Image
 from fivesentences.corpus.archives import SUFFIXES, UNREAD, is_photograph, open_zip, photographs_in, read_entry
 from fivesentences.corpus.decoding import decode
 from fivesentences.corpus.labels import check_beside_labels
+from fivesentences.corpus.tar_shards import TarShard, is_tar
 from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError, say_once
 
@@ -28,7 +29,7 @@ LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300
 
 
 class Photographs:
-    """Photographs by filename from zip archives or folders, without unpacking anything.
+    """Photographs by filename from zip archives, tar shards or folders, without unpacking anything.
 
     A filename is looked up as it is, then below any folder, so ``x.jpg`` finds ``Flicker8k_Dataset/x.jpg``. COCO's
     photographs are in two archives: pass both.
@@ -54,7 +55,7 @@ class Photographs:
         self.paths: tuple[Path, ...] = state["paths"]
         self._lock = threading.Lock()
         self._process = -1
-        self._archives: dict[Path, zipfile.ZipFile] = {}
+        self._archives: dict[Path, zipfile.ZipFile | TarShard] = {}
         self._places: dict[str, tuple[Path, str]] = {}
         self._by_basename: dict[str, list[str]] = {}
 
@@ -83,6 +84,18 @@ class Photographs:
         """Return the paths of all photographs inside, in archive order; those of a folder are sorted."""
         return list(self._look())
 
+    def twice(self) -> list[str]:
+        """Return the names that several photographs have, in different places or twice in one shard."""
+        found, again = set[str](), dict[str, None]()
+        self._look()
+        for path in self.paths:
+            place = self._archives.get(path, path)
+            names = photographs_in(place, note=False)
+            again |= dict.fromkeys(name for name in names if name in found)
+            again |= dict.fromkeys(place.twice if isinstance(place, TarShard) else ())
+            found |= set(names)
+        return list(again)
+
     def read(self, filename: str) -> bytes:
         """Read the bytes of one photograph; ``decode`` turns them into an image.
 
@@ -91,6 +104,8 @@ class Photographs:
         """
         place, name = self._find(filename)
         archive = self._archives.get(place)
+        if isinstance(archive, TarShard):
+            return archive.read(name, LARGEST_PHOTOGRAPH)
         if archive is not None:
             return read_entry(archive, name, LARGEST_PHOTOGRAPH)
         return read_bytes(place / name, LARGEST_PHOTOGRAPH)
@@ -142,7 +157,10 @@ class Photographs:
             InputError: If there is no such photograph, or several photographs have this name.
         """
         place, name = self._find(filename)
-        if (archive := self._archives.get(place)) is not None:
+        if isinstance(archive := self._archives.get(place), TarShard):
+            member = archive.members[name]
+            return name, member.size, int(member.mtime)
+        if archive is not None:
             entry = archive.getinfo(name)
             return name, entry.file_size, entry.CRC
         try:
@@ -206,7 +224,7 @@ class Photographs:
                 seen = set[tuple[int, int]]()
                 for path in self.paths:
                     if not path.is_dir():
-                        self._archives[path] = open_zip(path)
+                        self._archives[path] = TarShard(path) if is_tar(path) else open_zip(path)
                     for name in photographs_in(self._archives.get(path, path), note, seen):
                         self._places.setdefault(name, (path, name))
                 for name in self._places:

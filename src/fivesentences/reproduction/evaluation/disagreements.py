@@ -21,10 +21,8 @@ from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
-from fivesentences.metrics.ncs import released_ncs
-from fivesentences.metrics.ranking import ranking_of
 from fivesentences.metrics.relevance import Relevance
-from fivesentences.metrics.values import after_policy
+from fivesentences.pages.answers import Answers, criteria_of, largest
 from fivesentences.retrieval.arguments import checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery
 from fivesentences.semantics import read_phi
@@ -37,40 +35,8 @@ FORMAT = "fivesentences.disagreements 1"
 FORMAT_OF_RETRIEVALS = "fivesentences.retrievals 1"
 CLOSE = 50.0  # NCS in percent
 MUCH = 10.0  # points of NCS
-# In the order in which queries are listed; each contrast has a criterion of its own behind these.
-MISSED, FOUND, EQUAL, NCS, RANK, CONTRAST, RANDOM = (
-    *("missed_but_close", "found_but_far", "equal_by_recall", "models_by_ncs", "models_by_rank", "contrast"),
-    "random",
-)
-
-
-class Answers:
-    """The answers of one model.
-
-    Args:
-        gallery: Its similarity and phi.
-        direction: Side of the queries.
-        k: Number of items that a query is answered with.
-        relevance: Relevance of the gallery by the phi of NCS, which models share.
-
-    Attributes:
-        items: ``[queries, k]`` gallery indices, best first.
-        own: ``[queries, k]`` True if the item is one of the query's own.
-        own_items: ``[queries, k]`` own items among them, ordered by index, with -1 in all other places.
-        found: ``[queries]`` number of own items among the first k.
-        n_own: ``[queries]`` number of own items in the gallery.
-        rank: ``[queries]`` rank of the best-placed own item; 1 is best.
-        ncs: ``[queries]`` NCS at k in percent: released formula, own items kept, 0 where the ideal is 0.
-    """
-
-    def __init__(self, gallery: Gallery, direction: Direction, k: int, relevance: Relevance):
-        ranking = ranking_of(gallery, direction, depth=k)
-        self.items, self.own, self.n_own = ranking.items, ranking.own, ranking.n_own
-        self.own_items = np.sort(np.where(ranking.own, ranking.items, -1), axis=1)
-        self.found: NDArray[np.int64] = ranking.own.sum(axis=1)
-        self.rank: NDArray[np.int64] = ranking.ground_truth_rank + 1
-        scores = released_ncs(ranking, relevance, (k,), keep_ground_truth=True)
-        self.ncs: NDArray[np.float64] = 100.0 * after_policy(scores[k], "zero", direction)
+# Listed behind the criteria of `pages.answers`; each contrast has one of its own.
+CONTRAST, RANDOM = "contrast", "random"
 
 
 @dataclass(frozen=True)
@@ -108,14 +74,11 @@ class _Split:
 
     def largest(self, values: NDArray[np.float64], among: NDArray[np.bool_], most: int) -> list[int]:
         """Return the queries with the largest values; a caption with the words of an earlier one is passed over."""
-        first: dict[str, int] = {}
-        possible = np.flatnonzero(among)
-        for query in possible[np.argsort(-values[possible], kind="stable")].tolist():
-            if len(first) == most:
-                break
-            words = self._image(query)["image_id"] if self.direction == "i2t" else self.corpus.captions[query]
-            first.setdefault(words, query)
-        return list(first.values())
+
+        def words_of(query: int) -> str:
+            return self._image(query)["image_id"] if self.direction == "i2t" else self.corpus.captions[query]
+
+        return largest(values, among, most, words_of)
 
     def best_other(self, phi: str, query: int) -> float:
         """Return the largest phi between a query and an item that is not its own; 0 if every item is."""
@@ -214,7 +177,10 @@ def find_disagreements(
         side = checked_direction(direction)
         split = _Split(corpus, galleries, side)
         answers = [Answers(gallery, side, k, relevance) for gallery in galleries]
-        found = _criteria(split, answers, k, queries)
+        found: list[tuple[dict[str, Any], list[int], NDArray[np.float64] | None]] = []
+        for one in criteria_of(answers, k):
+            about = {"criterion": one.name, "models": [], "among": int(np.count_nonzero(one.among))}
+            found.append((about, split.largest(one.importance, one.among, queries), one.values))
         for pair in pairs:  # two models, whichever is better
             difference = answers[models.index(pair[0])].ncs - answers[models.index(pair[1])].ncs
             better, worse = (int(np.count_nonzero(sign)) for sign in (difference > 0, difference < 0))
@@ -244,35 +210,6 @@ def find_disagreements(
             shown.append(split.about(query) | {"chosen": why, "best_other": best, "answers": of_each})
     about = {"contrasts": pairs, "phis": names, "seed": seed}
     return _about_split(corpus, k, models) | about | {"directions": by_direction, "queries": shown}
-
-
-def _criteria(
-    split: _Split, answers: Sequence[Answers], k: int, queries: int
-) -> list[tuple[dict[str, Any], list[int], NDArray[np.float64] | None]]:
-    """Apply the criteria that look at one model at a time, and those that compare all.
-
-    Returns:
-        For each criterion what it is, the chosen queries, and the value of every query.
-    """
-    ncs = np.stack([one.ncs for one in answers])  # [models, queries]
-    rank = np.stack([one.rank for one in answers])  # [models, queries]
-    own_items = np.stack([one.own_items for one in answers])  # [models, queries, k]
-    close = np.where(rank <= k, -np.inf, ncs).max(axis=0)
-    far = np.where(rank <= k, ncs, np.inf).min(axis=0)
-    every, spread = np.ones(ncs.shape[1], dtype=bool), np.ptp(ncs, axis=0)
-    criteria = [(MISSED, close, close, np.isfinite(close)), (FOUND, far, -far, np.isfinite(far))]
-    if len(answers) > 1:
-        ratio = rank.max(axis=0) / rank.min(axis=0)
-        criteria.append((EQUAL, spread, spread, (own_items == own_items[0]).all(axis=(0, 2))))
-        criteria += [(NCS, spread, spread, every), (RANK, ratio, ratio, every)]
-    return [
-        (
-            {"criterion": name, "models": [], "among": int(np.count_nonzero(among))},
-            split.largest(importance, among, queries),
-            values,
-        )
-        for name, values, importance, among in criteria
-    ]
 
 
 def _summary(ncs: NDArray[np.float64], hit: NDArray[np.bool_]) -> dict[str, Any]:

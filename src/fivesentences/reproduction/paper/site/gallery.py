@@ -14,8 +14,9 @@ from PIL import Image
 
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
+from fivesentences.pages.answers import FOUND
 from fivesentences.reproduction.config.scales import Scale
-from fivesentences.reproduction.evaluation.disagreements import CLOSE, FOUND, read_disagreements
+from fivesentences.reproduction.evaluation.disagreements import CLOSE, read_disagreements
 from fivesentences.reproduction.paper.site.shell import Site
 from fivesentences.reproduction.paper.text.labels import line_labels
 from fivesentences.reproduction.paper.text.names import DIRECTIONS, capitalised, number, phi_in_words, signed

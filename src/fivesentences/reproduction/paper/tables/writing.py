@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Literal, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
@@ -20,6 +20,8 @@ from fivesentences.reproduction.study.exhibits import TableSpec
 from fivesentences.reproduction.study.study import Study
 from fivesentences.storage import replacing
 
+# Where templates are; styles that the page of one's own model has too are in the library.
+TEMPLATES = ("fivesentences.reproduction.paper", "fivesentences.pages")
 TABLE_FORMATS = ("csv", "md", "tex", "html", "json")
 # Mean widths in points in LaTeX's footnotesize and tiny, and what is between columns and before an uncertainty.
 LETTER, SMALL_LETTER, GAP, HAIR = 4.2, 3.6, 7.0, 1.5
@@ -87,7 +89,7 @@ def table_page(table: Table) -> str:
 def environment() -> Environment:
     """Return the environment of the templates of tables and pages."""
     found = Environment(
-        loader=PackageLoader("fivesentences.reproduction.paper", "templates"),
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
