@@ -30,8 +30,8 @@ class Shown:
     Attributes:
         images: Photographs: a folder, zip archive, tar shard (repeat for more), or a .txt that lists paths; default:
             captions alone.
-        image_ids: Name of each image's photograph, one per line, with or without its ending, or COCO's id; default: names
-            in the file of captions, or else photographs in the order of the rows.
+        image_ids: Name of each image's photograph, one per line, with or without its ending, or COCO's id; default:
+            names in the file of captions, or else photographs in the order of the rows.
         caption_ids: Id of each caption, one per line, for lists that name them.
         queries: The most queries of a direction on the page: those that stand out, and others drawn at random.
         seed: Seed of that draw.

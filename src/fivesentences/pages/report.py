@@ -420,7 +420,8 @@ class Curves:
     def __init__(self, gallery: Gallery, protocol: Protocol | None = None):
         lists = gallery.similarity if isinstance(gallery.similarity, ItemLists) else None
         self.phi = next(iter(gallery.phis), None)
-        self.ks = tuple(k for k in GRID if k <= _reach(gallery)) or (1,)
+        most = min(_reach(gallery), gallery.n_images if protocol is None else protocol.gallery)
+        self.ks = tuple(k for k in GRID if k <= most)
         self.directions: list[Direction] = list(DIRECTIONS if lists is None else lists.directions)
         self._scorer = ProtocolScorer(gallery, protocol, ks=self.ks, ms=(), asp_ties=())
         self.lines: dict[str, list[Line]] = {}
