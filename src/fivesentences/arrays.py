@@ -10,7 +10,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -70,10 +70,15 @@ def new_npy(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memm
         OSError: If the disk has too little room.
     """
     array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(dtype), shape=shape)
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    with path.open("r+b") as file:
+        _allocate(file, path.stat().st_size)
     return array
+
+
+def _allocate(file: IO[bytes], size: int) -> None:
+    """Take the room of a file on the disk, where the system can (macOS and Windows cannot)."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def new_array(shape: tuple[int, ...], dtype: npt.DTypeLike, name: str | Path) -> NDArray[Any]:
@@ -98,7 +103,7 @@ def new_array(shape: tuple[int, ...], dtype: npt.DTypeLike, name: str | Path) ->
     what = f"{name}: {np.dtype(dtype)} {list(shape)} take {size:,} bytes, and {left:,} of memory are left"
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # otherwise a full disk would kill the process later
+            _allocate(file, size)  # otherwise a full disk would kill the process later
             found = np.memmap(file, dtype, "r+", shape=shape)
     except OSError as error:
         room = f"{os.strerror(error.errno or 0)}, {shutil.disk_usage(folder).free:,} bytes are free"

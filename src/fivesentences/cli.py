@@ -25,7 +25,7 @@ COMMANDS = {
         "evaluate": "Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.",
         "look": "Write a page on which models can be seen: what they retrieve for which queries, beside photographs.",
         "pairs": "Score a model on rated or contrasted pairs: CxC within a modality, Winoground, SugarCrepe.",
-        "captioning": "Score captions that a model made, one per image, against references.",
+        "captioning": "Score captions that systems made, one per image, against references, and compare the systems.",
         "metrics": "List every metric that evaluate reports.",
         "published": 'List recall and NCS that papers published, by the names that "evaluate --beside" takes.',
     },

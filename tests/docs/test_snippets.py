@@ -43,12 +43,12 @@ def test_the_snippet_for_trackers_logs_every_epoch_of_every_run(
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has what README installs, this checkout without extras."""
+    """The programs of an environment that has what README installs, this checkout with the extra words."""
     uv = shutil.which("uv")
     if uv is None:
         pytest.skip("needs uv, which README installs")
     folder = tmp_path_factory.mktemp("plain")
-    for command in (["venv", "env"], ["pip", "install", "--python", "env", str(ROOT)]):
+    for command in (["venv", "env"], ["pip", "install", "--python", "env", f"{ROOT}[words]"]):
         subprocess.run([uv, *command, "--quiet"], cwd=folder, check=True)
     return folder / "env" / "bin"
 

@@ -111,8 +111,8 @@ def test_float64_and_embeddings_of_batches():
 def test_one_reading_serves_numbers_and_runs(tmp_path, monkeypatch):
     images, texts, _, owner = gallery(9, 20, True, False)
     readings = []
-    read = in_blocks._read
-    monkeypatch.setattr(in_blocks, "_read", lambda *given: readings.append(given) or read(*given))
+    read = in_blocks.read_products
+    monkeypatch.setattr(in_blocks, "read_products", lambda *given: readings.append(given) or read(*given))
     whole = gallery_of_embeddings(images, texts, owner, in_blocks=True)
     scorer = ProtocolScorer(whole)
     scorer(whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ from fivesentences.arrays import Unheld
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.arguments import Resampling, named, numbers_of
 from fivesentences.commands.exports import Exports
-from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs
+from fivesentences.commands.model_inputs import T2I, Given, Model, ModelInputs, with_pairs, with_parts
 from fivesentences.commands.model_rows import Rows
 from fivesentences.commands.score_sheets import (
     CHANCE,
@@ -23,12 +23,13 @@ from fivesentences.commands.score_sheets import (
     sheets,
     tidy_of_models,
 )
-from fivesentences.commands.sheets import Outputs
+from fivesentences.commands.sheets import STDOUT, Outputs
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.evaluation.gallery_files import captions_of
 from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
+from fivesentences.evaluation.parts import gallery_of_parts, queries_named, write_part
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
@@ -117,6 +118,7 @@ def evaluate(
     outputs: Outputs,
     comparing: Annotated[bool, typer.Option("--compare/--no-compare")] = True,
     against: str | None = None,
+    queries: Annotated[str | None, typer.Option(metavar="FIRST:STOP|PART/PARTS")] = None,
 ) -> None:
     """Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.
 
@@ -149,6 +151,8 @@ def evaluate(
             gives it a name, and ...,t2i=... scores caption queries by other files.
         comparing: Test whether several models differ.
         against: Compare with this model alone; default: every pair.
+        queries: Score these images, from 0, and their captions alone, by embeddings, and write a part of the evaluation
+            to --json; 2/7 is the second of seven parts. "evaluate part*.json" joins them to the numbers of all queries.
 
     Examples:
 
@@ -173,16 +177,28 @@ def evaluate(
         fivesentences evaluate sims.npy --trec runs --per-query queries.parquet
 
         fivesentences evaluate sims.npy last_year.parquet --phi cider.npy
+
+        fivesentences evaluate img.npy,txt.npy --captions captions.txt --queries 0:10000 --json part0.json
+
+        fivesentences evaluate part*.json
     """
     annotations.check()
     rows.choices  # noqa: B018  # refuses an unknown one
     published = rows.published
     read_once = OpenedOnce()
     models, of_pairs = (models, []) if inputs.transposed else with_pairs(models, read_once)
+    models = with_parts(models)
     paths = {text: Path(named(text.partition(T2I)[0])[1]) for text in models}
     files = {text: path for text, path in paths.items() if path.suffix == ".parquet" and not is_lists(path)}
     given = inputs.given([text for text in models if text not in files], annotations.protocol)
     options = (inputs, annotations, metrics, exports)
+    if queries is not None:
+        if any(options != default for options, default in ((annotations, Annotations()), (exports, Exports()))):
+            raise InputError(
+                "a part holds recall, ranks and phi; annotations and exports are of all queries", where="--queries"
+            )
+        _write_part(queries, given, inputs, metrics, outputs, read_once)
+        return
     if not given.models and options != (ModelInputs(), Annotations(), Metrics(), Exports()):
         raise InputError("every model was scored before; leave out what says how models are scored.")
     read = [*(("result", file) for file in files.values()), *(file for model in given.models for file in model.read)]
@@ -216,7 +232,7 @@ def evaluate(
         found |= scored
     results = [one for one in found.values() if isinstance(one, Result)]
     if metrics.above_chance:
-        results = [dataclasses.replace(one, evaluation=one.evaluation.above_chance()) for one in results]
+        results = [replace(one, evaluation=one.evaluation.above_chance()) for one in results]
         notes.append(ABOVE_CHANCE)
     reference = results[0]
     for one in results if stored else ():
@@ -273,10 +289,16 @@ def _score(
     """
     inference, protocol = Inference.of(metrics.inference), annotations.protocol
     options = metrics.of_evaluator()
+    joined, about = list[Gallery](), dict(given.about)
+    if any(model.is_parts for model in given.models):
+        joined, about = _joined(given, inputs, annotations)
     with working(f"read {given.models[0].words}"):
         of_lists = {"ids": annotations.id_files}
         every_row = metrics.ideal_pool == "given_rows"
-        gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=every_row, **of_lists)
+        if joined:
+            gallery, notes, lines = joined[0], list[str](), None
+        else:
+            gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=every_row, **of_lists)
     if metrics.mean and len(gallery.phis) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     if (published := rows.published) is not None:
@@ -298,6 +320,9 @@ def _score(
     write_rankings = exports.writer(scorer, inference, names, annotations) if exports.trec is not None else None
 
     def another(model: Model) -> tuple[Gallery, list[str]]:
+        if joined:
+            own = joined[list(given.models).index(model)]
+            return replace(scorer.whole.with_similarity(own.similarity, model.matrix), notes=own.notes), []
         return inputs.another(model, scorer.whole, read, annotations.id_files, max(options["ks"]))
 
     every = [part for model in given.models for part in ([model] if model.is_lists else model.parts)]
@@ -334,7 +359,7 @@ def _score(
     if keep_subject or exports.per_query is not None:  # digests of phi take a while
         texts = None if lines is None else captions_of(gallery, lines, given.captions)
         known = {} if texts is None else {"captions_sha256": captions_sha256(texts)}
-        subject = subject_of(scorer.whole, evaluations[model.name].about, known | dict(given.about))
+        subject = subject_of(scorer.whole, evaluations[model.name].about, known | about)
     owner = scorer.whole.image_of_caption
     results = {one.name: Result(one.name, one.words, evaluations[one.name], subject, owner) for one in given.models}
     if exports.per_query is not None:
@@ -342,3 +367,43 @@ def _score(
     notes += [inference.note] if inference.method != "naive" else []
     notes += exports.notes if exports.trec is not None else []
     return results, list(dict.fromkeys(notes))
+
+
+def _joined(given: Given, inputs: ModelInputs, annotations: Annotations) -> tuple[list[Gallery], dict[str, Any]]:
+    """Join the parts of every model, and return facts about the captions that they were made of."""
+    if other := [model.words for model in given.models if not model.is_parts]:
+        what = f"{other[0]} is no part of an evaluation, and others are"
+        raise InputError(what, cure="join the parts alone, with --per-query FILE.parquet, and give that file")
+    if inputs != ModelInputs() or annotations != Annotations():
+        raise InputError(
+            "parts hold captions and phi, and are of one gallery; leave out what says how models are read."
+        )
+    with working(f"join {sum(len(model.files_of_parts) for model in given.models)} parts"):
+        galleries, parts = gallery_of_parts([model.files_of_parts for model in given.models])
+    return galleries, dict(parts[0].about)
+
+
+def _write_part(
+    queries: str, given: Given, inputs: ModelInputs, metrics: Metrics, outputs: Outputs, read: OpenedOnce
+) -> None:
+    """Write what the captions of some images contribute to the evaluation of a model."""
+    if list(outputs.files) != ["json"] or str(outputs.json) == STDOUT or outputs.json is None:
+        raise InputError("a part goes to a file alone", where="--queries", cure="give --json FILE, and no other output")
+    if len(given.models) != 1 or given.models[0].t2i is not None or metrics.inference != "naive":
+        raise InputError(
+            "a part is of one model, as its embeddings are", where="--queries", cure="give one model alone"
+        )
+    (model,) = given.models
+    outputs.check([*model.read, *inputs.read])
+    with working(f"read {model.words}"):
+        gallery, notes, lines = replace(inputs, in_blocks=True).gallery(given, None, read)
+    images = queries_named(queries, gallery.n_images)
+    scorer = ProtocolScorer(gallery, **metrics.of_evaluator())
+    texts = None if lines is None else captions_of(gallery, lines, given.captions)
+    about = ({} if texts is None else {"captions_sha256": captions_sha256(texts)}) | dict(given.about)
+    whole = replace(gallery, notes=tuple(dict.fromkeys([*given.notes, *notes, *gallery.notes])))
+    write_part(whole, scorer, images, outputs.json, model.words, about)
+    if not outputs.quiet:
+        left = gallery.n_images - (images.stop - images.start)
+        which = f"images {images.start:,} to {images.stop - 1:,} and their captions"
+        typer.echo(f"{outputs.json}: {which}; {left:,} images are in other parts.")

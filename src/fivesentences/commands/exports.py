@@ -102,7 +102,7 @@ class Exports:
                     if model == models[0]:
                         write_qrels(folder / f"{side}.qrels", scorer, side, *ids)
                         for phi in scorer.whole.phis if self.trec_grades else ():
-                            write_qrels(folder / f"{side}.{phi}.qrels", scorer, side, *ids, phi=phi)
+                            write_qrels(folder / f"{side}.{_in_file_names(phi)}.qrels", scorer, side, *ids, phi=phi)
                     path = folder / f"{_prefixes(models)[model]}{side}.run"
                     how: dict[str, Any] = {"inference": inference, "depth": self.depth, "tag": model}
                     write_run(path, scorer, galleries[side], side, *ids, **how, progress=advance)
@@ -169,8 +169,13 @@ def _prefixes(models: Sequence[str]) -> dict[str, str]:
     """Return the beginning of the names of each model's runs, empty if there is one model."""
     prefixes: dict[str, str] = {}
     for model in models:
-        prefix = "" if len(models) == 1 else re.sub(r"[^\w.+=-]+", "_", model).strip(".") + "."
-        while prefix in prefixes.values():
+        prefix = "" if len(models) == 1 else _in_file_names(model) + "."
+        while prefix.casefold() in map(str.casefold, prefixes.values()):  # as file systems may compare names
             prefix = f"{prefix[:-1]}_.".lower()
         prefixes[model] = prefix
     return prefixes
+
+
+def _in_file_names(name: str) -> str:
+    """Return a name as every file system takes it."""
+    return re.sub(r"[^\w.+=-]+", "_", name).strip(".")

@@ -24,12 +24,14 @@ from fivesentences.evaluation.gallery_files import (
 )
 from fivesentences.evaluation.item_lists import is_lists, lists_of, read_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
+from fivesentences.evaluation.parts import model_of_part
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.cosine import are_embeddings
 from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import pairing_sha256
+from fivesentences.semantics.registry import default_phis
 
 T2I = ",t2i="  # before the files that score caption queries
 KEYED = (".npz", ".pt", ".pth")  # files of several arrays, of which FILE:NAME is one
@@ -46,6 +48,7 @@ class Model:
         text: The embeddings of the captions; None for a similarity.
         folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
         t2i: The files that score caption queries, where those above score image queries alone.
+        further: Further files, where ``matrix`` is one of several parts of an evaluation.
     """
 
     name: str
@@ -53,10 +56,13 @@ class Model:
     text: Path | None = None
     folder: EmbeddingFolder | None = None
     t2i: Model | None = None
+    further: tuple[Path, ...] = ()
 
     @property
     def words(self) -> str:
         """Its files in words."""
+        if self.is_parts:
+            return ", ".join(map(str, self.files_of_parts))
         of_images = str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
         of_images = of_images if self.folder is None else str(self.folder.path)
         return of_images if self.t2i is None else f"{of_images}, t2i: {self.t2i.words}"
@@ -64,7 +70,17 @@ class Model:
     @property
     def is_lists(self) -> bool:
         """Whether it is lists of the first items of every query."""
-        return self.text is None and self.folder is None and is_lists(self.matrix)
+        return self.text is None and self.folder is None and not self.is_parts and is_lists(self.matrix)
+
+    @property
+    def is_parts(self) -> bool:
+        """Whether it is parts of an evaluation."""
+        return self.text is None and self.folder is None and model_of_part(self.matrix) is not None
+
+    @property
+    def files_of_parts(self) -> list[Path]:
+        """The files of its parts."""
+        return [self.matrix, *self.further]
 
     @property
     def parts(self) -> list[Model]:
@@ -76,7 +92,7 @@ class Model:
         """Its files, as ``Outputs.check`` takes them."""
         note = None if self.folder is None else self.folder.path / NOTE
         kind = "similarity" if self.text is None else "embeddings"
-        own: Read = [(kind, self.matrix), (kind, self.text), (kind, note)]
+        own: Read = [(kind, self.matrix), (kind, self.text), (kind, note), *(("part", one) for one in self.further)]
         return own if self.t2i is None else [*own, *self.t2i.read]
 
 
@@ -106,7 +122,8 @@ class ModelInputs:
     Attributes:
         phi: A phi matrix [captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it.
         captions: Captions, one per line, or a token file, CSV or JSON that names their images; phi is made of them.
-        metric: Which phi of --captions (default cider); repeat for more.
+        metric: Which phi of --captions; repeat for more. Default: cider, and without --phi embedding:wordllama too
+            (extra words).
         image_of_caption: Index of each caption's image, from 0, one per line.
         transposed: Rows of the similarity are captions.
         first_captions: Use the first N captions of each image alone, such as 5 of COCO's 5 to 7.
@@ -127,11 +144,6 @@ class ModelInputs:
         """The files, as ``Outputs.check`` takes them."""
         phi = [("phi", named(one)[1]) for one in self.phi or ()]
         return [*phi, ("captions", self.captions), ("image_of_caption", self.image_of_caption)]
-
-    @property
-    def computed(self) -> list[str]:
-        """Names of phi to compute from the captions."""
-        return self.metric or (["cider"] if self.captions else [])
 
     def given(self, arguments: Sequence[str], protocol: Protocol | None) -> Given:
         """Return the models that arguments name, and what folders of `embed` among them say of the captions.
@@ -202,13 +214,13 @@ class ModelInputs:
                 [Path(part.matrix) for part in model.parts], image_of_caption=given.image_of_caption, protocol=protocol,
                 phis=self.phi or (), captions=given.captions, image_ids=ids[0], caption_ids=ids[1],
             )  # fmt: skip
-            return self._with_computed(gallery, given, lines), notes, lines
+            return *self._with_computed(gallery, given, lines, notes), lines
         gallery, notes, lines = read_gallery(
             model.matrix, model.text, transposed=self.transposed, image_of_caption=given.image_of_caption,
             protocol=protocol, phis=self.phi or (), captions=given.captions, more_rows=more_rows,
             first_captions=self.first_captions, in_blocks=self.in_blocks, read=read,
         )  # fmt: skip
-        return self._with_computed(gallery, given, lines), notes, lines
+        return *self._with_computed(gallery, given, lines, notes), lines
 
     def another(
         self,
@@ -242,13 +254,19 @@ class ModelInputs:
         matrix, of_matrix = scores_of(rows, vectors, model.matrix, model.text, **how)
         return whole.with_similarity(matrix, model.matrix), of_matrix
 
-    def _with_computed(self, gallery: Gallery, given: Given, lines: list[str] | None) -> Gallery:
-        # Unless --metric requires it, what --phi gives already is not computed.
-        if computed := self.metric or [name for name in self.computed if name not in gallery.phis]:
-            if given.captions is None or lines is None:
-                raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
-            return with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks)
-        return gallery
+    def _with_computed(
+        self, gallery: Gallery, given: Given, lines: list[str] | None, notes: list[str]
+    ) -> tuple[Gallery, list[str]]:
+        """Add phi of the captions: those of --metric, or else the default ones that --phi does not give already."""
+        computed = self.metric or []
+        if not computed and self.captions is not None:
+            by_default, left_out = (["cider"], []) if self.phi else default_phis()
+            computed, notes = [name for name in by_default if name not in gallery.phis], [*notes, *left_out]
+        if not computed:
+            return gallery, notes
+        if given.captions is None or lines is None:
+            raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
+        return with_computed_phis(gallery, lines, given.captions, computed, self.in_blocks), notes
 
 
 def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], list[str]]:
@@ -297,6 +315,21 @@ def with_pairs(arguments: Sequence[str], read: OpenedOnce) -> tuple[list[str], l
     return found, notes
 
 
+def with_parts(arguments: Sequence[str]) -> list[str]:
+    """Join files that are parts of the evaluation of one model: ``a.json b.json`` means ``a.json,b.json``."""
+    found: list[str] = []
+    place: dict[str, int] = {}  # of the parts of each model
+    for argument in arguments:
+        model = None if named(argument)[0] else model_of_part(Path(argument))
+        if model is not None and model in place:
+            found[place[model]] += f",{argument}"
+            continue
+        if model is not None:
+            place[model] = len(found)
+        found.append(argument)
+    return found
+
+
 def _tall(matrix: NDArray[Any]) -> bool:
     """Return True for more rows than columns, which no similarity has unless it is transposed."""
     return bool(len(matrix) > matrix.shape[1])
@@ -337,6 +370,8 @@ def _model(argument: str) -> Model:
         folder = EmbeddingFolder.open(files)
         return Model(name or Path(files).resolve().name, folder.images, folder.vectors, folder)
     parts = [Path(part) for part in ([files] if Path(files).exists() else files.split(","))]
+    if (model := model_of_part(parts[0])) is not None and all(model_of_part(part) is not None for part in parts):
+        return Model(name or Path(model.partition(",")[0]).stem, parts[0], further=tuple(parts[1:]))
     if len(parts) > 2 or not files or not files.strip(",") == files:
         raise InputError(
             f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "

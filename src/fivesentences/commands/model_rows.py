@@ -155,7 +155,7 @@ def rows_of(
     """
     given = dict.fromkeys(itertools.chain(*models.values(), *(row.values for row in published)))
     keys = each_once(key for choice in choices for key in _in_order(key for key in given if choice.has(key[0], key[3])))
-    letters = dict(zip(models, _letters(), strict=False)) if tests is not None else {}
+    letters = dict(zip(models, letters_of_models(), strict=False)) if tests is not None else {}
     beaten = _beaten(tests, letters)
     best = {}
     for key in keys:
@@ -232,7 +232,7 @@ def _text(value: float | None, key: Key) -> str:
     return "" if value is None or value != value else f"{value:.{_digits(key)}f}"
 
 
-def _letters() -> Iterable[str]:
+def letters_of_models() -> Iterable[str]:
     """Return a, b, ..., z, aa, ab, ..."""
     return ("".join(some) for n in itertools.count(1) for some in itertools.product(ascii_lowercase, repeat=n))
 

@@ -225,7 +225,7 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
     except InputError:
         part.unlink()  # if it were kept, the next call would consider it complete and fail again
         raise
-    with part.open("rb") as written:
+    with part.open("r+b") as written:
         os.fsync(written.fileno())
     part.replace(target)
 

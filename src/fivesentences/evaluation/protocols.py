@@ -18,6 +18,7 @@ from fivesentences.errors import Argument, Cure, InputError, did_you_mean
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.evaluator import Visit
 from fivesentences.metrics.image_order import ImageOrder, alike_by
+from fivesentences.metrics.in_blocks import ReadBefore
 from fivesentences.metrics.notes import Placement, note_on_equal_rows, note_on_products
 from fivesentences.metrics.result import about_of, sums_of
 from fivesentences.retrieval.arguments import DIRECTIONS, Direction
@@ -418,11 +419,7 @@ class ProtocolScorer:
         notes = [note for one in given for note in one.notes]
         notes += [note for one, _ in whole for note in note_on_equal_rows(one.similarity, one.name)]
         for one, of in whole:
-            order = ImageOrder(one.similarity, one.image_of_caption)
-            if own := order.where_own_apart(one.similarity):
-                notes.append(f"{one.name}: {own}: check {ITS_ORDER}.")
-            if all(placements[side].ranks_well for side in of):
-                notes += self._on_order(one, order)
+            notes += self.notes_on_order(one, all(placements[side].ranks_well for side in of))
         notes += [] if self.protocol is None else self.protocol.note(self.whole)
         if t2i is not None:
             notes.append(f"Image queries are scored by {given[0].name}, caption queries by {given[1].name}.")
@@ -439,6 +436,20 @@ class ProtocolScorer:
         found = [evaluator.by_chance(self.gallery(self.whole, at)) for at, (*_, evaluator) in enumerate(self.parts)]
         values = averaged([[value for value in one if value["direction"]] for one in found])
         return Evaluation(values + sums_of(values), about_of(self.whole.shape, [self.whole.shape]))
+
+    def notes_on_order(self, given: Gallery, ranks_well: bool) -> list[str]:
+        """Return sentences on captions that seem to belong to other images than the pairing says.
+
+        Args:
+            given: A similarity, with the phi matrices.
+            ranks_well: Whether its own items rank far better than by chance, so that phi can be compared with it.
+        """
+        if isinstance(given.similarity, ReadBefore):
+            return []  # its parts say so
+        order = ImageOrder(given.similarity, given.image_of_caption)
+        own = order.where_own_apart(given.similarity)
+        notes = [f"{given.name}: {own}: check {ITS_ORDER}."] if own else []
+        return [*notes, *self._on_order(given, order)] if ranks_well else notes
 
     def _on_order(self, given: Gallery, order: ImageOrder) -> list[str]:
         """Return sentences on what has its images in another order than a similarity whose own items rank well."""

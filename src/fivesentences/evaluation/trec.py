@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import Unheld
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
-from fivesentences.metrics.in_blocks import reading_of
+from fivesentences.metrics.in_blocks import ReadBefore, reading_of
 from fivesentences.metrics.ranking import blocks_of_queries
 from fivesentences.retrieval.blocks import best_first
 from fivesentences.retrieval.gallery import Gallery, Similarity
@@ -168,7 +168,7 @@ def _first_items(
     if isinstance(matrix, ItemLists):
         items, scores = matrix.items[direction], matrix.scores[direction]
         yield slice(0, len(items)), items[:, :depth], scores[:, :depth]
-    elif isinstance(matrix, Products):
+    elif isinstance(matrix, Products | ReadBefore):
         best = reading_of(matrix, read.image_of_caption, depth).best[direction]
         yield slice(0, len(best.items)), best.items[:, :depth], best.scores[:, :depth]
     else:

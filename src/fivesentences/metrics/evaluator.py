@@ -24,8 +24,8 @@ from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReade
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import statistics_of
-from fivesentences.metrics.relevance import Relevance
-from fivesentences.metrics.relevance_in_blocks import RelevanceInBlocks
+from fivesentences.metrics.relevance import NEIGHBOURS_PER_CAPTION, Relevance
+from fivesentences.metrics.relevance_in_blocks import ReadPhi, RelevanceInBlocks
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import semantic_recall_scores
 from fivesentences.metrics.values import (
@@ -275,15 +275,28 @@ class Evaluator:
         phis = bool(self.asp_ties) and any(similarity or isinstance(one, Unheld) for one in gallery.phis.values())
         named = {"ASP": phis, "PMRP": similarity and self._labels is not None}
         named["mAP and R-P by category"] = similarity and self._categories is not None
+        soft = "soft" in self.weightings and "released" in self.formulas and self.ms
+        notes = []
+        if soft and any(isinstance(one, ReadPhi) for one in gallery.phis.values()):
+            notes.append("Left out: soft semantic recall (released), which reads phi that parts do not hold.")
         if not any(named.values()):
-            return []
+            return notes
         what = ", ".join(name for name, is_out in named.items() if is_out)
         size = gallery.n_images * gallery.n_captions
         whole = Cure("in_blocks=False", "--whole")
         return [
+            *notes,
             f"Left out: {what}, of whole rankings. Matrices of {size:,} pairs are read in blocks; {whole} holds each "
-            f"of them, in {4 * size / 1e9:,.1f} GB."
+            f"of them, in {4 * size / 1e9:,.1f} GB.",
         ]
+
+    def depths(self, similarity: Similarity) -> tuple[int, int]:
+        """Return how many items of each ranking by similarity, and by phi, the metrics read; arguments as in a call."""
+        _, known = self._use(similarity)
+        depth = max(self._depth(known, side) for side in DIRECTIONS)
+        most = max([*self.ks, *self.ms, *(m for m in self.ncs_ms if m is not None)])
+        by_phi = (depth_needed(most, known.pairing, side) for side in DIRECTIONS)
+        return depth, max(NEIGHBOURS_PER_CAPTION + 1, depth, *by_phi)
 
     def _depth(self, known: _Known, side: Direction) -> int:
         """Return how many items of each ranking metrics read."""
@@ -425,6 +438,8 @@ class Evaluator:
         if "released" in self.formulas:
             relevance.neighbours(deepest, keep_ground_truth=True)
         for formula, kept, m, (weighting, style) in itertools.product(self.formulas, self.ground_truth, self.ms, kinds):
+            if formula == "released" and weighting == "soft" and relevance.is_read_before:
+                continue
             given = ranking, relevance, self.ks, m, kept == "kept", str(formula), style or "recall", weighting
             named = {"formula": formula, "ground_truth": kept, "m": m, "style": style, "weighting": weighting}
             for k, scores in semantic_recall_scores(*given).items():

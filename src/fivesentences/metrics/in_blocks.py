@@ -6,13 +6,17 @@ of the whole matrix to the last digit: the blocks have its bits, and equal score
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
+from fivesentences.arrays import Unheld
 from fivesentences.console import Bar
+from fivesentences.errors import InputError
 from fivesentences.machine import threads
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.blocks import best_first
@@ -117,15 +121,15 @@ class Places:
         """Begin to count."""
         return cls(best, target, *(np.zeros(len(best), dtype=np.int64) for _ in range(3)))
 
-    def offer(self, queries: slice, block: NDArray, first: int, axis: int = 0) -> None:
-        """Read the scores of consecutive items, from ``first`` on; others as in ``Best.offer``."""
+    def offer(self, queries: slice, block: NDArray, items: NDArray[np.int64], axis: int = 0) -> None:
+        """Read the scores of some items for some queries; arguments as in ``Best.offer``."""
         bounds = np.expand_dims(self.best[queries], 1 - axis)
         self.ahead[queries] += _counts(block > bounds, axis)
         row, column = np.divmod(np.flatnonzero(block == bounds), block.shape[1])
         query, item = (row, column) if axis == 0 else (column, row)
         size = queries.stop - queries.start
         self.equal[queries] += np.bincount(query, minlength=size)
-        query = query[item + first < self.target[queries][query]]
+        query = query[items[item] < self.target[queries][query]]
         self.earlier[queries] += np.bincount(query, minlength=size)
 
 
@@ -141,7 +145,7 @@ def _counts(flags: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one reading of a similarity found.
+    """What one reading of a similarity found, or of some of its captions, whose arrays are of these alone.
 
     Attributes:
         pairing: ``[captions]`` image of each caption.
@@ -149,6 +153,7 @@ class Reading:
         best: The first items by direction.
         places: The places of own items by direction.
         own_equal: ``[queries]`` own items with the best score of an own item, by direction.
+        captions: Indices of the captions that were read, ascending; None for all.
     """
 
     pairing: NDArray[np.int64]
@@ -156,28 +161,119 @@ class Reading:
     best: dict[Direction, Best]
     places: dict[Direction, Places]
     own_equal: dict[Direction, NDArray[np.int64]]
+    captions: NDArray[np.int64] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reading]) -> Reading:
+        """Return the reading of a whole similarity from readings of parts of its captions, each in one of them."""
+        first, of_images = parts[0], [one.best["i2t"] for one in parts]
+        own, target = first.places["i2t"].best, first.places["i2t"].target
+        best = {"i2t": Best(len(own), first.depth_of("i2t"), own.dtype)}
+        best["i2t"].scores, best["i2t"].items = merged(
+            [one.scores for one in of_images], [one.items for one in of_images]
+        )
+        places = {"i2t": Places.of(own, target)}
+        for name in ("ahead", "equal", "earlier"):
+            setattr(places["i2t"], name, sum(getattr(one.places["i2t"], name) for one in parts))
+        n_captions, of_captions = len(first.pairing), [one.best["t2i"] for one in parts]
+        best["t2i"] = Best(n_captions, first.depth_of("t2i"), own.dtype)
+        places["t2i"] = Places.of(np.empty(n_captions, dtype=own.dtype), first.pairing)
+        for part, lists in zip(parts, of_captions, strict=True):
+            best["t2i"].scores[part.captions], best["t2i"].items[part.captions] = lists.scores, lists.items
+            for name in ("best", "ahead", "equal", "earlier"):
+                getattr(places["t2i"], name)[part.captions] = getattr(part.places["t2i"], name)
+        own_equal = {"i2t": first.own_equal["i2t"], "t2i": np.ones(n_captions, dtype=np.int64)}
+        return cls(first.pairing, first.depth, best, places, own_equal)  # type: ignore[arg-type]
+
+    def depth_of(self, direction: Direction) -> int:
+        """Return how many items the lists of a direction hold, which ends with the gallery."""
+        n_images = len(self.places["i2t"].best)
+        return min(self.depth, len(self.pairing) if direction == "i2t" else n_images)
 
 
-def reading_of(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading:
+def merged(scores: Sequence[NDArray], items: Sequence[NDArray[np.int64]], *others: Sequence[NDArray]) -> list[NDArray]:
+    """Merge lists of equal length of other items each, by score, equal ones by index, to one of that length.
+
+    Args:
+        scores: ``[queries, depth]`` of each list.
+        items: ``[queries, depth]`` of each list; -1 where there is none.
+        others: Values that belong to the items, likewise.
+
+    Returns:
+        ``[queries, depth]`` scores, items and others.
+    """
+    beside = [np.concatenate(some, axis=1) for some in (scores, items, *others)]
+    order = np.lexsort((beside[1], -beside[0]), axis=1)[:, : scores[0].shape[1]]
+    return [np.take_along_axis(some, order, axis=1) for some in beside]
+
+
+class ReadBefore(Unheld):
+    """A similarity of which nothing is known but what was read of it, part by part.
+
+    Args:
+        reading: What was read.
+        dtype: Type of its cells.
+    """
+
+    def __init__(self, reading: Reading, dtype: npt.DTypeLike):
+        super().__init__((len(reading.places["i2t"].best), len(reading.pairing)), dtype)
+        self.ranked = reading
+
+    def cells(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray:
+        """Refuse."""
+        raise self._without_cells()
+
+    def part(self, rows: NDArray[np.int64] | None, columns: NDArray[np.int64] | None) -> Unheld:
+        """Refuse."""
+        raise self._without_cells()
+
+    def computed(self) -> NDArray:
+        """Refuse."""
+        raise self._without_cells()
+
+    @staticmethod
+    def _without_cells() -> InputError:
+        return InputError("parts of an evaluation hold first items and ranks, and no cells", cure="give the embeddings")
+
+
+def reading_of(products: Products | ReadBefore, pairing: NDArray[np.int64], depth: int) -> Reading:
     """Return what one reading finds, which is done once for a similarity unless it was not deep enough.
 
     Args:
         products: ``[images, captions]``.
         pairing: ``[captions]`` image of each caption.
         depth: How many items of each ranking are kept.
+
+    Raises:
+        InputError: If the similarity was read before, less deep.
     """
     known = products.ranked
+    if isinstance(products, ReadBefore):
+        if depth > products.ranked.depth:
+            what = f"the parts hold the first {products.ranked.depth:,} items of a ranking, and {depth:,} are asked for"
+            raise InputError(what, cure="make the parts again, with the largest cut-off (--ks)")
+        return products.ranked
     if isinstance(known, Reading) and known.pairing is pairing and known.depth >= depth:
         return known
-    products.ranked = read = _read(products, pairing, depth)
+    products.ranked = read = read_products(products, pairing, depth)
     return read
 
 
-def _read(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading:
+def read_products(
+    products: Products, pairing: NDArray[np.int64], depth: int, captions: NDArray[np.int64] | None = None
+) -> Reading:
+    """Read a similarity, or some of its captions.
+
+    Args:
+        products: ``[images, captions]``.
+        pairing: ``[captions]`` image of each caption.
+        depth: How many items of each ranking are kept.
+        captions: Indices of the captions to read, ascending; None for all.
+    """
     n_images, n_captions = products.shape
-    own, captions = np.empty(n_captions, dtype=products.dtype), np.arange(n_captions)
-    for block in products.blocks_of(pairing, captions):
-        of_block = captions[block.captions]
+    own, every = np.empty(n_captions, dtype=products.dtype), np.arange(n_captions)
+    for block in products.blocks_of(pairing, every):
+        of_block = every[block.captions]
         inside = of_block[(pairing[of_block] >= block.images.start) & (pairing[of_block] < block.images.stop)]
         own[inside] = block.scores[pairing[inside] - block.images.start, inside - block.captions.start]
     of = References(pairing)
@@ -185,33 +281,36 @@ def _read(products: Products, pairing: NDArray[np.int64], depth: int) -> Reading
     best = np.maximum.reduceat(own_of_images, of.first)
     is_best = own_of_images == np.repeat(best, of.count)
     target = np.minimum.reduceat(np.where(is_best, ordered, n_captions), of.first)
+    some = every if captions is None else captions
+    read = products if captions is None else products[:, captions]
     found = Reading(
         pairing,
         depth,
         {
             "i2t": Best(n_images, min(depth, n_captions), products.dtype),
-            "t2i": Best(n_captions, min(depth, n_images), products.dtype),
+            "t2i": Best(len(some), min(depth, n_images), products.dtype),
         },
-        {"i2t": Places.of(best, target), "t2i": Places.of(own, pairing)},
-        {"i2t": np.add.reduceat(is_best.astype(np.int64), of.first), "t2i": np.ones(n_captions, dtype=np.int64)},
+        {"i2t": Places.of(best, target), "t2i": Places.of(own[some], pairing[some])},
+        {"i2t": np.add.reduceat(is_best.astype(np.int64), of.first), "t2i": np.ones(len(some), dtype=np.int64)},
+        captions,
     )
 
     def of_image_queries(block: Block) -> None:
-        items = np.arange(block.captions.start, block.captions.stop)
+        items = some[block.captions]
         found.best["i2t"].offer(block.images, block.scores, items)
-        found.places["i2t"].offer(block.images, block.scores, block.captions.start)
+        found.places["i2t"].offer(block.images, block.scores, items)
 
     def of_caption_queries(block: Block) -> None:
         items = np.arange(block.images.start, block.images.stop)
         found.best["t2i"].offer(block.captions, block.scores, items, axis=1)
-        found.places["t2i"].offer(block.captions, block.scores, block.images.start, axis=1)
+        found.places["t2i"].offer(block.captions, block.scores, items, axis=1)
 
-    what = f"rank {n_images:,} images and {n_captions:,} captions"
+    what = f"rank {n_images:,} images and {len(some):,} captions"
     with (
         ThreadPoolExecutor(min(2, threads())) as pool,  # numpy releases the interpreter lock
-        Bar(what, products.n_blocks, delay=SECONDS_WITHOUT_BAR) as bar,
+        Bar(what, read.n_blocks, delay=SECONDS_WITHOUT_BAR) as bar,
     ):
-        for block in products.blocks():
+        for block in read.blocks():
             for done in [pool.submit(work, block) for work in (of_image_queries, of_caption_queries)]:
                 done.result()
             bar.advance()

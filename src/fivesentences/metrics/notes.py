@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fivesentences.config.metrics import metric_of, shown_name
 from fivesentences.errors import Cure
+from fivesentences.metrics.in_blocks import ReadBefore
 from fivesentences.metrics.ranking import Ranking, rank
 from fivesentences.metrics.values import percent
 from fivesentences.retrieval.arguments import Direction
@@ -75,7 +76,8 @@ class Placement:
         other = np.tile(np.arange(len(matrix)), times)
         in_blocks = times > 1 and np.array_equal(pairing, np.repeat(np.arange(len(matrix)), times))
         found = False
-        if in_blocks and (placed.deviations or -np.inf) > -DEVIATIONS:
+        can_turn = in_blocks and not isinstance(matrix, ReadBefore)
+        if can_turn and (placed.deviations or -np.inf) > -DEVIATIONS:
             turned = rank(matrix, other, ranking.direction, 1)
             found = (cls(turned.ahead, turned.tied, turned.n_own, n_gallery).deviations or 0.0) < -2 * DEVIATIONS
         interleaved = np.full(len(n_gallery), found)
@@ -225,6 +227,8 @@ def note_on_products(matrix: NDArray, name: object) -> list[str]:
 
 def note_on_equal_rows(matrix: NDArray, name: object) -> list[str]:
     """Return a sentence on images whose scores equal those of another, where there are any."""
+    if isinstance(matrix, ReadBefore):
+        return []  # its parts say so
     matrix = rows_behind(matrix)
     other = twins(matrix)
     rows = np.flatnonzero(other >= 0)

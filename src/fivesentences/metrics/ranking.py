@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.machine import threads
-from fivesentences.metrics.in_blocks import reading_of
+from fivesentences.metrics.in_blocks import ReadBefore, reading_of
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.retrieval.blocks import best_first, transposed, whole_order
 from fivesentences.retrieval.gallery import Gallery
@@ -192,7 +192,7 @@ def rank(
     """
     if isinstance(matrix, ItemLists):
         return _rank_of_lists(matrix, pairing, direction, depth)
-    if isinstance(matrix, Products):
+    if isinstance(matrix, Products | ReadBefore):
         return _rank_in_blocks(matrix, pairing, direction, depth)
     n_queries, n_gallery = matrix.shape if direction == "i2t" else (len(pairing), matrix.shape[0])
     depth = min(depth, n_gallery)
@@ -249,7 +249,9 @@ def own_of(
     return items == pairing[:, None], np.ones(len(items), dtype=np.int64)
 
 
-def _rank_in_blocks(products: Products, pairing: NDArray[np.int64], direction: Direction, depth: int) -> Ranking:
+def _rank_in_blocks(
+    products: Products | ReadBefore, pairing: NDArray[np.int64], direction: Direction, depth: int
+) -> Ranking:
     """Rank the gallery of a similarity that is not held."""
     read = reading_of(products, pairing, depth)
     items, places = read.best[direction].items[:, :depth], read.places[direction]

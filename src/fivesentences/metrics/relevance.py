@@ -26,6 +26,8 @@ class Relevance:
         pairing: ``[captions]`` image of each caption.
     """
 
+    is_read_before = False  # whether phi is known of the items alone that parts of an evaluation found
+
     def __init__(self, phi: NDArray, pairing: NDArray[np.int64]):
         self.phi, self.pairing = phi, pairing
         self.n_captions, self.n_images = len(pairing), phi.shape[1]

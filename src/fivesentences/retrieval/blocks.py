@@ -215,6 +215,7 @@ def filled(
         array = new_npy(temporary, dtype, shape)
         _fill(fill, array, name)
         array.flush()
+        del array  # Windows renames no file that is mapped
     matrix: NDArray[np.floating] = np.load(out, mmap_mode="r", allow_pickle=False)
     return matrix
 

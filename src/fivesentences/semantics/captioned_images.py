@@ -31,12 +31,20 @@ class CaptionedImages:
         references: ``[images]`` what people said, any number per image.
         images: ``[images]`` id of each, its number if no file names it.
         notes: What a reader of scores should know about how the two files were matched.
+        place_of_candidate: ``[images]`` place of each candidate in its file, from 0.
+        place_of_image: ``[images]`` place of each image among those of the references.
+        places_of_references: ``[images]`` places of its references in their file.
+        sizes: Candidates, images and references in the files.
     """
 
     candidates: list[str]
     references: list[list[str]]
     images: list[str]
     notes: list[str] = field(default_factory=list)
+    place_of_candidate: list[int] = field(default_factory=list, compare=False)
+    place_of_image: list[int] = field(default_factory=list, compare=False)
+    places_of_references: list[list[int]] = field(default_factory=list, compare=False)
+    sizes: tuple[int, int, int] = field(default=(0, 0, 0), compare=False)
 
 
 def read_captioned_images(
@@ -75,9 +83,9 @@ def read_captioned_images(
     if ours.is_named and theirs.is_named:
         return _by_id(ours, theirs, candidates, references, subset, has_text_ids)
     if pairing is not None:
-        groups = _grouped(theirs.captions, pairing.tolist())
+        groups = _grouped(pairing.tolist())
     else:
-        groups = _blocks(theirs.captions, len(ours.captions), per_image, references)
+        groups = _blocks(len(theirs.captions), len(ours.captions), per_image, references)
     made = ours.captions
     _check_one_each(ours, candidates)
     if len(groups) != len(made):
@@ -89,18 +97,35 @@ def read_captioned_images(
         named, silent = (candidates, references) if ours.is_named else (references, candidates)
         notes.append(f"{named} names its images and {silent} does not: both are taken to be in one order.")
     names = ours.ids if ours.is_named else theirs.ids if theirs.is_named else list(map(str, range(len(made))))
-    return CaptionedImages(made, groups, names, notes)
+    in_order = list(range(len(made)))
+    return _captioned(made, theirs, groups, names, notes, in_order, in_order)
 
 
-def _blocks(texts: list[str], images: int, per_image: int | None, path: Path) -> list[list[str]]:
+def _captioned(
+    made: list[str],
+    theirs: CaptionTable,
+    groups: list[list[int]],
+    names: list[str],
+    notes: list[str],
+    place_of_candidate: list[int],
+    place_of_image: list[int],
+) -> CaptionedImages:
+    """Return candidates beside references, of which ``groups`` has the places, by image of the file."""
+    places = [groups[at] for at in place_of_image]
+    texts = [[theirs.captions[place] for place in some] for some in places]
+    sizes = len(made), len(groups), len(theirs.captions)
+    return CaptionedImages(made, texts, names, notes, place_of_candidate, place_of_image, places, sizes)
+
+
+def _blocks(captions: int, images: int, per_image: int | None, path: Path) -> list[list[int]]:
     size = per_image or PER_IMAGE
-    if len(texts) != images * size:
-        what = f"it has {len(texts):,} captions, and not {size} for each of the {images:,} candidates"
+    if captions != images * size:
+        what = f"it has {captions:,} captions, and not {size} for each of the {images:,} candidates"
         cure = "give --per-image N where every image has N, or --image-of-caption FILE where the number varies"
-        if len(texts) < images:
+        if captions < images:
             cure = "give the candidates first, then the references"
         raise InputError(what, where=path, cure=cure)
-    return [texts[start : start + size] for start in range(0, len(texts), size)]
+    return [list(range(start, start + size)) for start in range(0, captions, size)]
 
 
 def _by_id(
@@ -136,16 +161,16 @@ def _by_id(
     if missing:
         left = f"{_share(missing, theirs.images)} of {references} {_have(missing)} no caption"
         notes.append(f"A subset: {left}, and what has none does not count, not in CIDEr's document frequencies either.")
-    groups = _grouped(theirs.captions, theirs.image_of_caption.tolist())
-    made = dict(zip(ours.image_of_caption.tolist(), ours.captions, strict=True))
-    texts = [made[image] for image in range(len(ours.images))]
-    return CaptionedImages(texts, [groups[at] for at in of_image], ours.ids, notes)
+    groups = _grouped(theirs.image_of_caption.tolist())
+    place = {image: at for at, image in enumerate(ours.image_of_caption.tolist())}
+    places = [place[image] for image in range(len(ours.images))]
+    return _captioned([ours.captions[at] for at in places], theirs, groups, ours.ids, notes, places, of_image)
 
 
 def _places(ours: CaptionTable, theirs: CaptionTable) -> list[int | None]:
     """Return where each image of candidates is among those of references; None where it is not."""
     place: dict[str, int] = {}
-    stems = [PurePosixPath(image).stem for image in theirs.images]
+    stems = [PurePosixPath(image.replace("\\", "/")).stem for image in theirs.images]
     for names in (stems, theirs.images, theirs.ids):  # whatever candidates use; ids count most
         place |= {name: image for image, name in enumerate(names)}
     return [place.get(one, place.get(other)) for one, other in zip(ours.ids, ours.images, strict=True)]
@@ -176,11 +201,11 @@ def _have(some: Sequence[object]) -> str:
     return "has" if len(some) == 1 else "have"
 
 
-def _grouped(texts: Sequence[str], images: Sequence[int]) -> list[list[str]]:
-    """Return the texts of each image, from image 0 to the last that has any."""
-    groups: list[list[str]] = [[] for _ in range(max(images) + 1)]
-    for text, image in zip(texts, images, strict=True):
-        groups[image].append(text)
+def _grouped(images: Sequence[int]) -> list[list[int]]:
+    """Return the places of each image's captions, from image 0 to the last that has any."""
+    groups: list[list[int]] = [[] for _ in range(max(images) + 1)]
+    for place, image in enumerate(images):
+        groups[image].append(place)
     return groups
 
 

@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError, did_you_mean, pip_install, say_once
+from fivesentences.errors import InputError, did_you_mean, need, pip_install, say_once
 from fivesentences.semantics import java
 from fivesentences.semantics.bleu import BleuScorer
 from fivesentences.semantics.cider import CiderScorer
+from fivesentences.semantics.embedding import EmbeddingScorer
 from fivesentences.semantics.java.jars import cache_folder, check_java, corenlp, has_java
 from fivesentences.semantics.java.meteor import MeteorScorer
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.phi_file import captions_sha256
-from fivesentences.semantics.registry import TOKENISATIONS, plain_name
+from fivesentences.semantics.registry import MINILM, TOKENISATIONS, WORDS, plain_name
 from fivesentences.semantics.rouge import RougeLScorer
+from fivesentences.semantics.sentence_encoders import CaptionVectors, encode_captions
 from fivesentences.semantics.spice import SpiceScorer
 from fivesentences.semantics.tuples import RawTuple, Tuples, read_tuples
 from fivesentences.semantics.validation import check_list, checked_captions
@@ -39,11 +41,15 @@ class CaptioningMetric(NamedTuple):
         title: Its name in papers.
         largest: The best score; the worst is 0.
         needs_java: Whether it runs Java however captions are split into words.
+        model: Encoder whose vectors of captions it compares; see ``encode_captions``.
+        references: How these are compared with those of the references, see ``EmbeddingScorer``.
     """
 
     title: str
     largest: float
     needs_java: bool = False
+    model: str = ""
+    references: str = ""
 
 
 #: Every metric of ``score_captions``, by name.
@@ -54,11 +60,21 @@ CAPTIONING_METRICS: dict[str, CaptioningMetric] = {
     "meteor": CaptioningMetric("METEOR", 1, needs_java=True),
     "spice": CaptioningMetric("SPICE", 1, needs_java=True),
     "spider": CaptioningMetric("SPIDEr", 5.5, needs_java=True),
+    "words": CaptioningMetric("word vectors, mean", 1, model=WORDS, references="mean"),
+    "words-max": CaptioningMetric("word vectors, best", 1, model=WORDS, references="max"),
+    "embedding": CaptioningMetric("MiniLM, mean", 1, model=MINILM, references="mean"),
+    "embedding-max": CaptioningMetric("MiniLM, best", 1, model=MINILM, references="max"),
+    "clipscore": CaptioningMetric("CLIPScore", 2.5),
+    "refclipscore": CaptioningMetric("RefCLIPScore", 10 / 7),
+    "pacs": CaptioningMetric("PAC-S", 2),
+    "refpacs": CaptioningMetric("RefPAC-S", 4 / 3),
 }
+#: Those of ``clipscore.clip_scores``, which need vectors of images and captions.
+OF_IMAGES = "clipscore", "refclipscore", "pacs", "refpacs"
 #: How tables name the words that a metric compares.
 TOKENS = {"ptb": "PTB", "whitespace": "split at blanks", "reattached": "reattached", "characters": "characters"}
 WITHOUT_EXTRA = "the extra java, which is not installed (another Java on this machine is not used)"
-AS_WRITTEN = "as written"  # captions that SPICE's own parser splits
+AS_WRITTEN = "as written"  # captions that SPICE's own parser or an encoder splits
 
 
 class CaptionScores(NamedTuple):
@@ -85,10 +101,15 @@ def parse_metric(name: str, tokenize: str | None = None) -> tuple[str, str | Non
     Raises:
         InputError: If there is no such metric or tokenisation, or the metric cannot take it.
     """
-    metric, dash, own = plain_name(name).partition("-")
+    plain = plain_name(name)
+    metric, dash, own = (plain, "", "") if plain in CAPTIONING_METRICS else plain.partition("-")
     if metric not in CAPTIONING_METRICS:
         cure = did_you_mean(metric, CAPTIONING_METRICS) or f"name one of {', '.join(CAPTIONING_METRICS)}"
         raise InputError(f"the captioning metric is '{name[:40]}', which is not known", cure=cure)
+    if CAPTIONING_METRICS[metric].model or metric in OF_IMAGES:
+        if dash:
+            raise InputError(f"'{name[:40]}' does not exist: {metric} compares vectors", cure=f"write '{metric}'")
+        return metric, AS_WRITTEN
     chosen = own if dash else tokenize
     if chosen is not None and chosen not in TOKENISATIONS:
         what = f"the tokenisation of {metric} is '{chosen[:40]}', which is not known"
@@ -119,6 +140,11 @@ def check_metric(name: str, tokenize: str | None = None, mirror: Path | None = N
     if metric in ("spice", "spider"):
         check_java()
         corenlp(mirror)
+    title, model = CAPTIONING_METRICS[metric].title, CAPTIONING_METRICS[metric].model
+    if model == WORDS:
+        need(WORDS, "words", title)
+    elif model:
+        need("sentence_transformers", "meaning", title)
 
 
 def default_tokens() -> str:
@@ -162,12 +188,15 @@ def score_captions(
         The scores of each metric, by its name as it was given.
 
     Raises:
-        InputError: As ``cider`` and ``spice``; or if a metric is not known, or needs Java and there is none.
+        InputError: As ``cider`` and ``spice``; or if a metric is not known, needs Java or a package that is missing, or
+            compares images, which ``clipscore.clip_scores`` does.
     """
     if isinstance(metrics, str):
         raise InputError(f"metrics is {metrics!r}; give a list of names, such as [{metrics!r}].")
     parsed = {name: parse_metric(name, tokenize) for name in metrics}
-    for name in metrics:
+    for name, (metric, _) in parsed.items():
+        if metric in OF_IMAGES:
+            raise InputError(f"{name} compares vectors of images", cure="call clip_scores of semantics.clipscore")
         check_metric(name, tokenize, mirror)
     default = default_tokens()
     if default != "ptb" and (plain := [CAPTIONING_METRICS[one].title for one, own in parsed.values() if own is None]):
@@ -260,17 +289,36 @@ class _Together:
         return CaptionScores(float(each.mean()), each, tokens)
 
 
+@lru_cache(maxsize=2)  # of the models, for the next system that captioned the same images
+def _encoded(model: str, references: tuple[str, ...]) -> CaptionVectors:
+    return encode_captions(model, references)
+
+
 class _Set:
     """A set of captions in one tokenisation; what metrics share is computed once."""
 
     def __init__(self, together: _Together, tokenize: str, mirror: Path | None):
         self._together, self._tokenize, self._mirror = together, tokenize, mirror
+        self._vectors: dict[str, CaptionVectors] = {}
 
     def scores(self, metric: str) -> CaptionScores:
         if metric.startswith("bleu"):
             return self._bleus[int(metric.removeprefix("bleu")) - 1]
+        if CAPTIONING_METRICS[metric].model:
+            return self._of_vectors(metric)
         made: CaptionScores = getattr(self, f"_{metric}")
         return made
+
+    def _of_vectors(self, metric: str) -> CaptionScores:
+        both, of = self._together, CAPTIONING_METRICS[metric]
+        if of.model not in self._vectors:
+            first = both.candidates[0]
+            references = _encoded(of.model, tuple(both.captions[:first]))
+            made = encode_captions(of.model, both.captions[first:])
+            self._vectors[of.model] = CaptionVectors(np.concatenate([references.array, made.array]), made.facts)
+        return both.scores(
+            EmbeddingScorer(self._vectors[of.model], both.image_of_caption, of.references), self._tokenize
+        )
 
     @cached_property
     def _cider(self) -> CaptionScores:

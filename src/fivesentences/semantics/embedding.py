@@ -33,6 +33,8 @@ class EmbeddingScorer(Scorer):
         InputError: If captions and images do not fit, there is no such model, or no such references.
     """
 
+    scores_rows_alone = False
+
     def __init__(
         self,
         captions: CaptionVectors | Sequence[str],

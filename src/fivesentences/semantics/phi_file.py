@@ -81,6 +81,7 @@ def write_phi(
         fill(scorer, rows, phi_name)
         check_gains(rows, phi_name)
         rows.flush()
+        del rows  # Windows renames no file that is mapped
         write_json(note_beside(out), note | {"sha256": seal_of(note, temporary)})
 
 

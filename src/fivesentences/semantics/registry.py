@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fivesentences.config.lazy_class import class_named
-from fivesentences.errors import Cure, InputError, did_you_mean
+from fivesentences.errors import Cure, InputError, did_you_mean, install, need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +26,8 @@ TOKENISATIONS = ("whitespace", "reattached", "characters", "ptb")
 REFERENCE_KINDS = ("centroid", "max", "mean")
 #: Models of captions that packages of the extra ``meaning`` hold: all-MiniLM-L6-v2, and static word vectors.
 PACKAGED = MINILM, WORDS = "minilm", "wordllama"
+#: phi of captions that nobody chose: CIDEr, as papers report it, and word vectors, as people judge.
+BY_DEFAULT = "cider", f"embedding:{WORDS}"
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,17 @@ def prepare(
         settings = {"truth": truth}
     made: Scorer = class_named(f"fivesentences.semantics.{metric.scorer}")(texts, image_of_caption, **settings)
     return made
+
+
+def default_phis() -> tuple[list[str], list[str]]:
+    """Return the phi of captions that nobody chose, and a sentence on word vectors if their package is missing."""
+    cider, words = BY_DEFAULT
+    try:
+        need(WORDS, "words", words)
+    except InputError:
+        what = f"{words} is left out: it agrees with people better than {cider}, and needs the package {WORDS}"
+        return [cider], [f"{what}; {install('words')}."]
+    return [cider, words], []
 
 
 def check_whole(phi_name: str) -> None:

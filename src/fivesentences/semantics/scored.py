@@ -101,9 +101,11 @@ class ScoredPhi(Unheld):
             kept = place[group] >= 0
             if not kept.any():
                 return np.empty((0, self.shape[1]), dtype=np.float32)
-            # Of the whole group, since the last digits of a product depend on its shape.
-            rows = self.scorer.score(group).astype(np.float32, copy=False)
-            rows = rows if kept.all() else rows[kept]
+            if self.scorer.scores_rows_alone:
+                rows = self.scorer.score(group[kept]).astype(np.float32, copy=False)
+            else:
+                rows = self.scorer.score(group).astype(np.float32, copy=False)
+                rows = rows if kept.all() else rows[kept]
             return rows if self._images is None else rows[:, self._images]
 
         with Bar(f"phi {self.name}", n_captions, delay=SECONDS_WITHOUT_BAR) as bar:

@@ -37,8 +37,11 @@ class Scorer(ABC):
     Attributes:
         shape: Number of captions, number of images.
         facts: Further facts that the scores depend on, for the note beside a matrix.
+        scores_rows_alone: Whether a row has the same digits whichever rows are scored with it; a dense product's
+            depend on its shape.
     """
 
+    scores_rows_alone = True
     shape: tuple[int, int]
     facts: Mapping[str, Any] = MappingProxyType({})
 
@@ -231,5 +234,6 @@ def matrix_of(scorer: Scorer, out: Output = None, description: str = "phi") -> N
         rows = new_npy(temporary, np.float32, shape)
         fill(scorer, rows, description)
         rows.flush()
+        del rows  # Windows renames no file that is mapped
     matrix: NDArray[np.floating] = np.load(out, mmap_mode="r")
     return matrix

@@ -70,7 +70,7 @@ def _static(texts: list[str]) -> tuple[NDArray[np.float32], dict[str, Any]]:
     try:
         import wordllama
     except ImportError:
-        raise InputError(f"phi of {WORDS} needs the package wordllama", cure=install("meaning")) from None
+        raise InputError(f"phi of {WORDS} needs the package wordllama", cure=install("words")) from None
     # The wheel has both files, but looks for the tokenizer in a folder of another name unless it is a cache.
     folder = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(dim=256, cache_dir=folder, disable_download=True)

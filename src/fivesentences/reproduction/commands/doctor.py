@@ -58,6 +58,7 @@ SERVES = {
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
     "extra torchmetrics": "ImageTextMetric in training loops",
+    "extra words": "word vectors for phi: evaluate --captions",
 }
 COST = [("", "thousand steps"), ("", "hours")]
 TRIAL = "docs/paper_scale.md#how-long-it-takes"

@@ -15,14 +15,17 @@ from fivesentences.reproduction.paper.claims.writing import VERDICTS, Stored, co
 from fivesentences.reproduction.paper.site.findings import card_of, filled
 from fivesentences.reproduction.paper.site.pictures import Picture, addresses_in
 from fivesentences.reproduction.paper.site.shell import Site
-from fivesentences.reproduction.paper.site.study import count_of, shared_notes
+from fivesentences.reproduction.paper.site.study import count_of, shared_notes, site_rows
+from fivesentences.reproduction.paper.tables.table import Table
 from fivesentences.reproduction.paper.tables.writing import read_texts
 from fivesentences.reproduction.paper.text.names import capitalised, listed, phi_in_words, signed
+from fivesentences.reproduction.study.exhibits import FigureSpec, TableSpec
 from fivesentences.reproduction.study.study import Study
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.about 1"
 WORDS = {"train": "training", "dev": "validation"}
+OPENING = ("runs", "paired")  # kinds of tables that open the page of a scale without a finding
 FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure
 WHAT_PAGES_SAY = {
     "claims/claims.html": "what the papers state, with a verdict, the effect and its interval",
@@ -66,6 +69,8 @@ def write_overview(
         "index.html",
         scale=scale.scale,
         finding=None if finding is None else _main(finding, studies, folder),
+        numbers=None if finding is not None else _numbers(scale, studies, folder),
+        rows=site_rows,
         cards=[
             card_of(found, folder, f"{name}/index.html")
             for name, study in studies.items()
@@ -92,6 +97,20 @@ def _main(finding: Finding, studies: Mapping[str, Study], folder: Path) -> dict[
     """Fill the finding of the scale, with its figure."""
     picture = None if finding.figure is None else _picture(studies, folder, finding.figure)
     return filled(finding, folder) | {"picture": picture}
+
+
+def _numbers(scale: Scale, studies: Mapping[str, Study], folder: Path) -> dict[str, Any]:
+    """Collect what opens a scale without a finding: what models of its first study reach, retrieve and differ by."""
+    name, study = next(((name, study) for name, study in studies.items() if study.made_at(scale)), ("", None))
+    found: dict[str, Any] = {"page": f"{name}/index.html", "tables": {}, "figure": None}
+    for one in () if study is None else study.made_at(scale):
+        if isinstance(one, TableSpec) and one.kind in OPENING and one.kind not in found["tables"]:
+            table = Table.read(folder / name / f"{one.name}.json")
+            if table.groups:
+                found["tables"][one.kind] = table
+        elif isinstance(one, FigureSpec) and one.kind == "retrievals" and found["figure"] is None:
+            found["figure"] = _picture(studies, folder, f"{name}/{one.name}")
+    return found
 
 
 def _picture(studies: Mapping[str, Study], folder: Path, figure: str) -> Picture:
