@@ -44,7 +44,8 @@ def test_models_are_those_of_evaluate(photographed, capsys):
 
 def test_photographs_and_what_is_said_of_them(photographed, capsys):
     look("sims.npy", "--captions", "captions.txt", "--images", "photos.zip")
-    assert "20 thumbnails of 240 pixels" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "20 thumbnails of 240 pixels" in printed and "Nothing names the photographs" in printed
     data = read()
     assert data["images"]["source"] == "photos.zip" and data["images"]["named_by"] == ""
     assert [one[1] for one in data["pictures"]][:2] == ["00.jpg", "01.jpg"]
@@ -133,3 +134,24 @@ def test_figures_are_written_and_equal_each_time(photographed, suffix):
         contents.append([Path(f"{name}{suffix}").read_bytes() for name in "qc"])
         assert all(one.startswith(begins) for one in contents[-1])
     assert contents[0] == contents[1] and not Path("look").exists()
+
+
+@pytest.mark.slow
+def test_curves_of_folds_are_their_means(folder, monkeypatch):
+    from fivesentences.cli import command_line
+    from fivesentences.pages import report
+
+    drawn = []
+    monkeypatch.setattr(report.Curves, "write", lambda self, path: drawn.append(self.lines))
+    words = ["evaluate", "sims.npy", "--phi", "cider.npy", "--dataset", "coco-1k-5fold", "--ks", "1,2", "-q"]
+    command_line(later=True).main([*words, "--figure", "c.pdf", "--json", "o.json"], standalone_mode=False)
+    values = {(row["metric"], row["direction"], row["ground_truth"]): row["value"] for row in read_values("o.json")}
+    for line in drawn[0]["sims"]:
+        short = "R" if line.metric == "R" else "N"
+        assert line.ks == (1, 2)
+        expected = [values[f"{short}@{k}", line.direction, line.ground_truth] for k in line.ks]
+        assert line.values == pytest.approx(expected)
+
+
+def read_values(path: str) -> list[dict]:
+    return json.loads(Path(path).read_text("utf-8"))["values"]

@@ -52,6 +52,22 @@ def test_names_decide_whatever_the_order(small):
     assert colours(found) == list(reversed(range(8))) and found.named_by == "ids.txt"
 
 
+def test_ids_of_coco_name_its_photographs(small):
+    for number in range(8):
+        Path(f"photos/{number}.jpg").rename(f"photos/COCO_val2014_{number + 391890:012}.jpg")
+    found = pictures_of([Path("photos")], 8, [str(391897 - number) for number in range(8)], "ids.txt")
+    assert colours(found) == list(reversed(range(8)))
+    with pytest.raises(InputError, match="8 of 8 images are not found"):
+        pictures_of([Path("photos")], 8, [str(391898 - number) for number in range(8)], "ids.txt")
+
+
+def test_a_list_is_shown_as_it_was_written_and_read_from_its_own_folder(small, monkeypatch):
+    place = small / "list.txt"
+    monkeypatch.chdir(small.parent)
+    found = pictures_of([place], 8)
+    assert found.files[0] == "photos/0.jpg" and colours(found) == list(range(8))
+
+
 def test_more_or_fewer_photographs_than_images(small):
     with pytest.raises(InputError, match=r"there are 8 photographs for 7 images .* first that is too many.*'7\.jpg'"):
         pictures_of([Path("photos")], 7)

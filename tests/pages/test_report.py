@@ -92,10 +92,12 @@ def test_phi_of_answers_is_that_of_the_matrix(report, shipped):
     np.testing.assert_allclose(report.best_other("i2t", [0, 7, 199]), others[[0, 7, 199]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_tables_with_text_as_text(small):
     report = fivesentences.look({"<b>a": np.load("sims.npy")}, captions="captions.txt")
     html = report._repr_html_()
     assert "&lt;b&gt;a" in html and "<b>a" not in html and "chance" in html
+    assert html.count('src="data:image/png;base64,') == 1
     assert "8 images, 40 captions" in repr(report)
 
 
@@ -121,3 +123,13 @@ def test_captions_of_something_else(small):
         look(np.load("sims.npy"), captions=["a dog"] * 39)
     with pytest.raises(InputError, match="similarity is empty"):
         look({}, captions="captions.txt")
+
+
+def test_without_matplotlib_a_notebook_has_the_table_alone(report, monkeypatch):
+    def missing(*_):
+        raise InputError("a figure needs matplotlib, which is not installed.")
+
+    monkeypatch.setattr("fivesentences.pages.figures.need", missing)
+    assert "<table>" in report._repr_html_() and "<img" not in report._repr_html_()
+    with pytest.raises(InputError, match="matplotlib"):
+        report.figures  # noqa: B018

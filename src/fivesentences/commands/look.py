@@ -24,14 +24,14 @@ from fivesentences.storage import check_outputs
 
 
 @dataclass(frozen=True)
-class Looks:
+class Shown:
     """What is shown.
 
     Attributes:
         images: Photographs: a folder, zip archive, tar shard (repeat for more), or a .txt that lists paths; default:
             captions alone.
-        image_ids: Name of each image's photograph, one per line, with or without its ending; default: names in the file
-            of captions, or else photographs in the order of the rows.
+        image_ids: Name of each image's photograph, one per line, with or without its ending, or COCO's id; default:
+            names in the file of captions, or else photographs in the order of the rows.
         caption_ids: Id of each caption, one per line, for lists that name them.
         queries: The most queries of a direction on the page: those that stand out, and others drawn at random.
         seed: Seed of that draw.
@@ -54,7 +54,7 @@ def look(
     models: Annotated[list[str], typer.Argument(metavar="MODEL")],
     *,
     inputs: ModelInputs,
-    looks: Looks,
+    page: Shown,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER")] = Path("look"),
     quiet: Quiet = False,
 ) -> None:
@@ -84,51 +84,51 @@ def look(
 
         fivesentences look sims.npy --captions captions.txt --images photos.zip --query 17 --figure query.pdf
     """
-    _check(looks, out)
+    _check(page, out)
     read = OpenedOnce()
     models, notes = (models, []) if inputs.transposed else with_pairs(models, read)
     given = inputs.given(models, None)
     files = [file for model in given.models for _, file in model.read] + [file for _, file in inputs.read]
-    if looks.figure is not None:
-        check_outputs({"--figure": looks.figure}, [file for file in files if file is not None])
+    if page.figure is not None:
+        check_outputs({"--figure": page.figure}, [file for file in files if file is not None])
     if given.captions is None:
         raise InputError("a page shows captions; give them by --captions FILE.")
-    report = _report(given, inputs, looks, read)
+    report = _report(given, inputs, page, read)
     report.notes += [*notes, *given.notes]
-    if looks.figure is not None and looks.query is not None:
+    if page.figure is not None and page.query is not None:
         from fivesentences.pages.figures import save_figure
 
-        save_figure(report.query_figure(looks.query), looks.figure)
-        print(looks.figure)
+        save_figure(report.query_figure(page.query), page.figure)
+        print(page.figure)
         return
-    said = report.write(out, queries=looks.queries, seed=looks.seed)
+    said = report.write(out, queries=page.queries, seed=page.seed)
     print("\n".join([str(out / PAGE), *said]))
 
 
-def _check(looks: Looks, out: Path) -> None:
-    if (looks.query is None) != (looks.figure is None):
+def _check(page: Shown, out: Path) -> None:
+    if (page.query is None) != (page.figure is None):
         raise InputError("--query chooses what --figure draws; give both, or neither for a page.")
-    if looks.figure is None:
+    if page.figure is None:
         check_folder(out)
     else:
-        check_format(looks.figure)
+        check_format(page.figure)
 
 
-def _report(given: Given, inputs: ModelInputs, looks: Looks, read: OpenedOnce) -> Report:
+def _report(given: Given, inputs: ModelInputs, page: Shown, read: OpenedOnce) -> Report:
     """Read and score the models; one similarity at a time is in memory, and that of the first."""
-    ids = looks.image_ids, looks.caption_ids
+    ids = page.image_ids, page.caption_ids
     with working(f"read {given.models[0].words}"):
         whole, notes, lines = inputs.gallery(given, None, read, ids=ids)
     assert given.captions is not None
     if lines is None:
         raise InputError("these captions are not those of the similarity.", where=given.captions)
-    names, named_by = _names(given, looks, whole.n_images)
+    names, named_by = _names(given, page, whole.n_images)
     pictures: Pictures | None = None
-    if looks.images:
+    if page.images:
         with working("find photographs"):
-            pictures = pictures_of(looks.images, whole.n_images, names, named_by)
+            pictures = pictures_of(page.images, whole.n_images, names, named_by)
     texts = captions_of(whole, lines, given.captions)
-    report = Report(whole, texts, k=looks.k, pictures=pictures, ids=names)
+    report = Report(whole, texts, k=page.k, pictures=pictures, ids=names)
     report.notes += notes
     reach = max(report.ks)
     for at, model in enumerate(given.models):
@@ -139,10 +139,10 @@ def _report(given: Given, inputs: ModelInputs, looks: Looks, read: OpenedOnce) -
     return report
 
 
-def _names(given: Given, looks: Looks, n_images: int) -> tuple[list[str] | None, str]:
+def _names(given: Given, page: Shown, n_images: int) -> tuple[list[str] | None, str]:
     """Return the name of each image, and what says it; None where nothing does."""
-    if looks.image_ids is not None:
-        return read_list(looks.image_ids, n_images, "ids", "images"), looks.image_ids.name
+    if page.image_ids is not None:
+        return read_list(page.image_ids, n_images, "ids", "images"), page.image_ids.name
     assert given.captions is not None
     table = read_captioned(given.captions)
     if table.is_named and given.image_of_caption is None and len(table.images) == n_images:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import textwrap
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +58,15 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(
             temporary, format=path.suffix[1:], dpi=200, bbox_inches="tight", metadata=UNDATED.get(path.suffix, {})
         )
+
+
+def inline(figure: Figure, text: str) -> str:
+    """Return a figure as an element of HTML that needs no other file, with a text that stands for it."""
+    file = io.BytesIO()
+    with _styled():
+        figure.savefig(file, format="png", dpi=110, metadata=UNDATED[".png"])
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img alt="{escape(text)}" src="data:image/png;base64,{data}">'
 
 
 def curves_figure(report: Report) -> Figure:

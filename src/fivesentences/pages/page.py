@@ -117,6 +117,8 @@ def write_page(
             temporary.write_text(f"{MARK}\nwindow.LOOK={data};\n", encoding="utf-8")
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(_page(report), encoding="utf-8")
+    if report.pictures is not None and not report.pictures.named_by:
+        said.append("Nothing names the photographs, so they are taken in their own order: see the end of the page.")
     return said
 
 

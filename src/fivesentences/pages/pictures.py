@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from PIL import Image
 
@@ -53,11 +54,11 @@ class ListedPhotographs:
 
     def __init__(self, path: Path):
         self.path = path
-        self.paths = [path.parent / line.strip() for line in read_texts(path)]
-        missing = [number for number, one in enumerate(self.paths) if not one.is_file()]
+        self.lines = [line.strip() for line in read_texts(path)]
+        missing = [number for number, line in enumerate(self.lines) if not (path.parent / line).is_file()]
         if missing:
-            first = self.paths[missing[0]]
-            more = f" ({len(missing):,} of {len(self.paths):,} are missing)" if len(missing) > 1 else ""
+            first = self.lines[missing[0]]
+            more = f" ({len(missing):,} of {len(self.lines):,} are missing)" if len(missing) > 1 else ""
             what = f"line {missing[0] + 1}: there is no photograph '{first}'{more}"
             raise InputError(what, where=path, cure="write one path per line, from the folder of this file")
 
@@ -66,7 +67,7 @@ class ListedPhotographs:
 
     def names(self) -> list[str]:
         """Return the paths, in the order of the file."""
-        return list(map(str, self.paths))
+        return self.lines
 
     def decoded(self, name: str) -> Image.Image:
         """Read one photograph as an RGB image, see ``decoding.decode``.
@@ -74,7 +75,7 @@ class ListedPhotographs:
         Raises:
             InputError: If it cannot be read or decoded.
         """
-        return decode(read_bytes(name, LARGEST_PHOTOGRAPH), name)
+        return decode(read_bytes(self.path.parent / name, LARGEST_PHOTOGRAPH), name)
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def pictures_of(
     found = Photographs(*_shards(places))
     if names is not None:
         files = [found.of_image(name) or name for name in names]
+        if not any(file in found for file in files):
+            files = _by_number(found, names) or files
         missing = [file for file in files if file not in found]
         if missing:
             more = f" ({len(missing):,} of {n_images:,} images are not found)" if len(missing) > 1 else ""
@@ -138,6 +141,16 @@ def pictures_of(
         raise InputError(what, where=str(found), cure=_NAME_THEM)
     _check_number(files, n_images, str(found), _unread(places))
     return Pictures(found, files)
+
+
+def _by_number(found: Photographs, names: Sequence[str]) -> list[str]:
+    """Return photographs whose names end in numbers, as COCO_val2014_000000391895.jpg does; empty unless all are."""
+    numbered: dict[int, list[str]] = {}
+    for file in found.names():
+        if number := re.search(r"[0-9]{1,18}$", PurePosixPath(file).stem):
+            numbered.setdefault(int(number[0]), []).append(file)
+    files = [numbered.get(int(name), []) if re.fullmatch("[0-9]{1,18}", name) else [] for name in names]
+    return [one[0] for one in files] if all(len(one) == 1 for one in files) else []
 
 
 _NAME_THEM = Cure(

@@ -340,7 +340,7 @@ class Report:
         return f"{images:,} images, {captions:,} captions; φ: {', '.join(self.phis)}; {TIE_RULE}"
 
     def _repr_html_(self) -> str:
-        """Return tables and sentences for a notebook; ``write`` makes the page that can be searched."""
+        """Return table, sentences and curves for a notebook; ``write`` makes the page that can be searched."""
         ks = [k for k in HEADLINES if k in self.ks]
         heads = "".join(f"<th>{side}@{k}</th>" for side in self.directions for k in ks)
         rows = []
@@ -353,8 +353,17 @@ class Report:
         said = "".join(f"<li>{escape(one)}</li>" for one in [*self.summary(), self.about, *self.all_notes])
         return (
             f"<table><thead><tr><th>metric</th><th>model</th>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-            f"<ul>{said}</ul>"
+            f"<ul>{said}</ul>{self._curves_inline()}"
         )
+
+    def _curves_inline(self) -> str:
+        """Return the curves as an image for a notebook; empty where matplotlib is not installed."""
+        from fivesentences.pages.figures import curves_figure, inline
+
+        try:
+            return inline(curves_figure(self), f"Recall and NCS over k of {', '.join(self.models)}")
+        except InputError:
+            return ""
 
 
 CLOSE = 50.0  # NCS in percent: half of the phi that k items could have
@@ -420,7 +429,8 @@ class Curves:
     def __init__(self, gallery: Gallery, protocol: Protocol | None = None):
         lists = gallery.similarity if isinstance(gallery.similarity, ItemLists) else None
         self.phi = next(iter(gallery.phis), None)
-        self.ks = tuple(k for k in GRID if k <= _reach(gallery)) or (1,)
+        most = min(_reach(gallery), gallery.n_images if protocol is None else protocol.gallery)
+        self.ks = tuple(k for k in GRID if k <= most)
         self.directions: list[Direction] = list(DIRECTIONS if lists is None else lists.directions)
         self._scorer = ProtocolScorer(gallery, protocol, ks=self.ks, ms=(), asp_ties=())
         self.lines: dict[str, list[Line]] = {}
