@@ -18,7 +18,7 @@ from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.chance import RandomRanking
-from fivesentences.metrics.judged import Judged, check_judged, judged_by_chance, judged_scores
+from fivesentences.metrics.judged import Judged, check_judged, judged_by_chance, judged_scores, places_of
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.notes import Placement, notes_of
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
@@ -414,9 +414,16 @@ class Evaluator:
 
     def _of_judged(self, matrix: NDArray | None, side: Direction) -> Iterator[_Number]:
         """Yield numbers of captions as queries by judgements; expected ones without a matrix."""
+        places: dict[bytes, NDArray[np.int64]] = {}  # sets of judgements of the same captions share rankings
         for (name, judged), kept in itertools.product(self._judged.items() if side == "t2i" else (), self.ground_truth):
             keep = kept == "kept"
-            scores = judged_by_chance(judged, keep) if matrix is None else judged_scores(matrix, judged, keep)
+            if matrix is None:
+                scores = judged_by_chance(judged, keep)
+            else:
+                queries = judged.queries.tobytes()
+                if queries not in places:
+                    places[queries] = places_of(matrix, judged.queries)
+                scores = judged_scores(matrix, judged, keep, places[queries])
             for metric, of_metric in scores.items():
                 yield self._mean(key_of(f"{name} {metric}", side, ground_truth=kept), of_metric, "skip")
 

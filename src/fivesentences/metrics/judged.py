@@ -8,7 +8,7 @@ Kando, Information Retrieval 11, 2008). bpref (Buckley and Voorhees, SIGIR 2004)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,7 @@ class Judged:
     gain: NDArray[np.float64]
     shape: tuple[int, int]
     own: NDArray[np.int64]
+    _pools: dict[bool, tuple[NDArray[np.int64], NDArray[np.float64]]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         n_images, n_captions = self.shape
@@ -87,6 +88,11 @@ class Judged:
         Args:
             keep_own: Whether a query's own image is among them, with gain 1, judged or not; it is left out otherwise.
         """
+        if keep_own not in self._pools:
+            self._pools[keep_own] = self._pool(keep_own)
+        return self._pools[keep_own]
+
+    def _pool(self, keep_own: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         others = self.images != self.own[self.captions]
         captions, images, gain = self.captions[others], self.images[others], self.gain[others]
         if keep_own:
@@ -102,24 +108,34 @@ class Judged:
         return items, gains
 
 
-def judged_scores(matrix: NDArray, judged: Judged, keep_own: bool) -> dict[str, Scores]:
+def places_of(matrix: NDArray, queries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``[queries, images]`` the place of every image in the ranking of some captions, 0 is best."""
+    exact = np.float32 if matrix.dtype in (np.float16, np.float32) else np.float64  # integers cannot be negated
+    scores = np.ascontiguousarray(matrix[:, queries].T, dtype=exact)
+    order = np.argsort(np.negative(scores), axis=1, kind="stable")
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(order.shape[1])[None], axis=1)
+    return place
+
+
+def judged_scores(
+    matrix: NDArray, judged: Judged, keep_own: bool, place: NDArray[np.int64] | None = None
+) -> dict[str, Scores]:
     """Return every metric of a similarity: ``[captions]`` fractions, and which captions have nothing to find.
 
     Args:
         matrix: ``[images, captions]``, larger is more similar; equal scores are ordered by index, lower first.
         judged: Judgements of the same gallery.
         keep_own: Whether a caption's own image is ranked, as a right one; it is taken out otherwise.
+        place: ``places_of`` the judged captions, if it is known.
     """
     items, gains = judged.pool(keep_own)
-    scores = matrix[:, judged.queries].T  # [queries, images]
-    here, rows = items >= 0, np.arange(len(items))[:, None]
-    order = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")
-    place = np.empty_like(order)
-    place[rows, order] = np.arange(order.shape[1])
+    here = items >= 0
+    place = places_of(matrix, judged.queries) if place is None else place
     if not keep_own:
         own = np.take_along_axis(place, judged.own[judged.queries, None], axis=1)
         place = place - (place > own)
-    ranks = np.where(here, np.take_along_axis(place, np.maximum(items, 0), axis=1), scores.shape[1])
+    ranks = np.where(here, np.take_along_axis(place, np.maximum(items, 0), axis=1), judged.shape[0])
     condensed = np.argsort(ranks, axis=1, kind="stable")
     ranked = np.take_along_axis(gains, condensed, axis=1)
     full = np.take_along_axis(ranks, condensed, axis=1) + 1  # in the whole ranking, from 1

@@ -179,7 +179,7 @@ def _of_pairs(
         return alike / np.sqrt(of_a * of_b), (alike / of_b + 1) / 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Power:
     """How surely a metric tells models apart on the same queries.
 
@@ -187,10 +187,13 @@ class Power:
         apart: Share of pairs that a paired t-test over units tells apart (discriminative power).
         noncentrality: Mean square of the pairs' t less that of noise; the number of queries that are needed to tell
             two models apart is proportional to its inverse.
+        statistic: ``[pairs]`` t of each pair that counts, in the order of ``numpy.triu_indices``; positive where the
+            first model is better.
     """
 
     apart: float
     noncentrality: float
+    statistic: NDArray[np.float64]
 
 
 def power(values: ArrayLike, among: ArrayLike, level: float = 0.05) -> Power:
@@ -216,4 +219,5 @@ def power(values: ArrayLike, among: ArrayLike, level: float = 0.05) -> Power:
     variance = squares[first] + squares[second] - 2 * product[first, second] - difference**2
     statistic = difference / np.sqrt(np.maximum(variance, 1e-15) / (n - 1))
     bound, noise = t.ppf(1 - level / 2, n - 1), (n - 1) / (n - 3)
-    return Power(float(np.mean(np.abs(statistic) > bound)), float(np.mean(statistic**2) - noise))
+    apart = float(np.mean(np.abs(statistic) > bound))
+    return Power(apart, float(np.mean(statistic**2) - noise), statistic)

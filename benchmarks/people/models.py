@@ -1,4 +1,4 @@
-"""Models of different kinds on Flickr8k's test split, for people_decide.py: trained, fitted, re-scored, ensembles.
+"""Models of different kinds on Flickr8k's test split, for decide.py: trained, fitted, re-scored, ensembles.
 
 Closed forms take a second each, so that there are many: ridge regression from images to captions' vectors, canonical
 correlations, and captions of the nearest training images; vectors of captions are WordLlama's or tf-idf's.

@@ -1,10 +1,10 @@
 """Which metric orders models as people do? Flickr8k's judged captions decide (docs/findings/people.md).
 
-    uv run snakemake people_models --configfile config/flickr8k_people.yaml
-    python benchmarks/people_decide.py score results data/flickr8k/Flickr8k_text.zip values
-    python benchmarks/people_decide.py compare values -o results/people --draw docs/images/people.svg
+    uv run snakemake people --configfile benchmarks/people/people.yaml
+    python benchmarks/people/decide.py score results data/flickr8k/Flickr8k_text.zip values
+    python benchmarks/people/decide.py compare values -o results/people --draw docs/images/people.svg
 
-The first command trains, the second scores all models of people_models.py, every query, and the last compares orders.
+The first command trains, the second scores all models of models.py, every query, and the last compares orders.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ PHIS = {
     "word vectors": "embedding:wordllama",
     "MiniLM": "embedding",
 }
-OF_WHOLE = ("CIDEr", "word vectors", "MiniLM")  # phi of ASP and nDCG
+OF_WHOLE = ("CIDEr", "word vectors")  # phi of ASP
 KS, MS = (1, 5, 10), (1, 2, 3)
 IMAGES, CAPTIONS_PER_IMAGE = 1000, 5
 CLOSE = 10.0  # of Rsum
+CLOSE_TO_PEOPLE = 0.02  # of people's AP; unlike the above it favours no metric
+APART = 1.96  # t of a pair that is told apart
 DRAWS = 1000
 KEPT, LEFT_OUT = "own image kept", "own image left out"
 PEOPLE = {KEPT: "crowd.5 AP kept", LEFT_OUT: "crowd.5 AP removed"}
@@ -59,7 +61,7 @@ BASE = "Rsum"
 
 def score(results: Path, text_zip: Path, out: Path) -> None:
     """Write the values of every query of every model that is not there yet."""
-    from people_models import every_model
+    from models import every_model
 
     out.mkdir(parents=True, exist_ok=True)
     corpus = load_flickr8k(text_zip).split("test")
@@ -146,9 +148,9 @@ class Scored:
         for phi in PHIS:
             found |= {f"NCS@{k} by {phi}": self.units(f"t2i N@{k} kept {phi} m=0") for k in (1, 10)}
             found[f"Nsum by {phi}"] = self.summed("N", f"kept {phi} m=0")
+            found[f"nDCG@10 by {phi}"] = self.units(f"t2i nDCG@10 {phi} m=0")
             found[f"Nsum by {phi}, own items removed"] = self.summed("N", f"removed {phi} m=0")
         for phi in OF_WHOLE:
-            found[f"nDCG@10 by {phi}"] = self.units(f"t2i nDCG@10 {phi} m=0")
             found[f"ASP by {phi}"] = self.units(f"t2i ASP {phi} m=0")
         for phi in ("CIDEr", "word vectors"):
             found |= {f"SR@5 by {phi}, m = {m}": self.units(f"t2i SR@5 removed {phi} m={m}") for m in MS}
@@ -167,9 +169,16 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
     naive = (about["reading"] == "naive").to_numpy()
     apart = family[:, None] != family
     close = apart & (np.abs(rsum[:, None] - rsum) <= CLOSE)
+    of_people = {
+        f"ap_{key}": np.nanmean(scored.people(name), axis=1)
+        for key, name in zip(("kept", "left_out"), PEOPLE.values(), strict=True)
+    }
+    by_people = of_people["ap_left_out"][:, None] - of_people["ap_left_out"]
+    near = apart & (np.abs(by_people) <= CLOSE_TO_PEOPLE)
     sets = {
         "all": apart,
         "close": close,
+        "close to people": near,
         "close, without word vectors": close & ~words[:, None] & ~words,
         "close, trained by gradient": close & _both((about["kind"] == "vsepp").to_numpy()),
         "close, as they are": close & _both(naive),
@@ -214,17 +223,19 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
     wide = pd.DataFrame(others).pivot(index="metric", columns=["people", "models"], values="tau")
     wide.columns = [f"{people}; {of}" for people, of in wide.columns]
     wide.round(3).to_csv(out / "other_people.csv")
-    of_power = {name: power(of, close) for name, of in metrics.items()}
-    of_power |= {f"people's AP, {people}": power(scored.people(name), close) for people, name in PEOPLE.items()}
-    base = of_power[BASE].noncentrality
-    pd.DataFrame(
-        {"metric": name, "apart": 100 * one.apart, "queries_to_rsum": base / max(one.noncentrality, 1e-9)}
-        for name, one in of_power.items()
-    ).round(3).to_csv(out / "power.csv", index=False)
-    of_people = {
-        f"ap_{key}": np.nanmean(scored.people(name), axis=1)
-        for key, name in zip(("kept", "left_out"), PEOPLE.values(), strict=True)
-    }
+    rows = []
+    first, second = np.nonzero(np.triu(near, 1))
+    order = np.sign(by_people[first, second])
+    every = metrics | {f"people's AP, {people}": scored.people(name) for people, name in PEOPLE.items()}
+    found_power = {name: power(of, near) for name, of in every.items()}
+    for name, one in found_power.items():
+        told = np.abs(one.statistic) > APART
+        wrong = np.mean(np.sign(one.statistic[told]) == -order[told]) if told.any() else np.nan
+        rows.append(
+            {"metric": name, "apart": 100 * one.apart, "wrong": 100 * wrong, "pairs": len(order)}
+            | {"queries": found_power[BASE].noncentrality / max(one.noncentrality, 1e-9)}
+        )
+    pd.DataFrame(rows).round(3).to_csv(out / "power.csv", index=False)
     models = about.assign(rsum=rsum, **of_people).round(4)
     models.to_csv(out / "models.csv", index=False)
     summary = {"models": len(about), "families": int(about["family"].nunique()), "draws": draws}
@@ -238,7 +249,43 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
     pd.DataFrame([summary | {"kinds": ""} | {f"kind_{k}": v for k, v in summary["kinds"].items()}]).drop(
         columns="kinds"
     ).to_csv(out / "summary.csv", index=False)
+    (out / "agreement.md").write_text(in_markdown(table), encoding="utf-8")
+    (out / "power.md").write_text(power_in_markdown(pd.DataFrame(rows)), encoding="utf-8")
     draw(table, figure)
+
+
+def in_markdown(table: pd.DataFrame) -> str:
+    """Return tau of every metric as a table, the best by close pairs first."""
+    columns = {
+        "all": (LEFT_OUT, "all"),
+        f"close: Rsum within {CLOSE:g}": (LEFT_OUT, "close"),
+        f"close: people's AP within {CLOSE_TO_PEOPLE:g}": (LEFT_OUT, "close to people"),
+        "close by Rsum, own image kept": (KEPT, "close"),
+        "close by Rsum, no word vectors": (LEFT_OUT, "close, without word vectors"),
+    }
+    cells = table.set_index(["people", "models", "metric"])
+    names = sorted(table["metric"].unique(), key=lambda name: -cells.loc[(LEFT_OUT, "close", name), "tau"])
+    lines = [["metric", *columns], ["---", *["---:"] * len(columns)]]
+    for name in names:
+        of = [cells.loc[(*key, name)] for key in columns.values()]
+        lines.append([name, *(signed(f"{one['tau']:.2f} [{one['tau_low']:.2f}, {one['tau_high']:.2f}]") for one in of)])
+    pairs = [f"{cells.loc[(*key, names[0])]['pairs']:,.0f}" for key in columns.values()]
+    lines.append(["pairs of models", *pairs])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def power_in_markdown(table: pd.DataFrame) -> str:
+    """Return discriminative power as a table, what needs fewest queries first."""
+    head = ["metric", "pairs told apart", "of these against people's order", f"queries needed, as a share of {BASE}'s"]
+    lines = [head, ["---", "---:", "---:", "---:"]]
+    for _, one in table.sort_values("queries").iterrows():
+        lines.append([one["metric"], f"{one['apart']:.0f}%", f"{one['wrong']:.0f}%", f"{one['queries']:.2f}"])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def signed(text: str) -> str:
+    """Return numbers with a true minus sign."""
+    return text.replace("-", "−")
 
 
 def _both(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -256,7 +303,7 @@ SHOWN = (
     "mean rank", "mean log rank", "median rank", "mean reciprocal rank", "R@1", "R@5", "R@10", "Rsum",
     "Nsum by MiniLM", "Nsum by word vectors", "Nsum by tf-idf", "Nsum by CIDEr", "Nsum by BLEU-4",
     "Nsum by MiniLM, own items removed", "Nsum by word vectors, own items removed", "Nsum by CIDEr, own items removed",
-    "NCS@1 by CIDEr", "nDCG@10 by MiniLM", "nDCG@10 by CIDEr", "ASP by MiniLM", "ASP by word vectors", "ASP by CIDEr",
+    "NCS@1 by CIDEr", "nDCG@10 by MiniLM", "nDCG@10 by CIDEr", "ASP by word vectors", "ASP by CIDEr",
     "SR@5 by CIDEr, m = 1", "SR@5 by CIDEr, m = 3",
 )  # fmt: skip
 LOOKS = {
