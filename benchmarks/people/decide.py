@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ IMAGES, CAPTIONS_PER_IMAGE = 1000, 5
 CLOSE = 10.0  # of Rsum
 CLOSE_TO_PEOPLE = 0.02  # of people's AP; unlike the above it favours no metric
 APART = 1.96  # t of a pair that is told apart
-DRAWS = 1000
+DRAWS = 400
 KEPT, LEFT_OUT = "own image kept", "own image left out"
 PEOPLE = {KEPT: "crowd.5 AP kept", LEFT_OUT: "crowd.5 AP removed"}
 OTHER_PEOPLE = (
@@ -199,7 +200,7 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
                     | {"tau_high": tau[1], "share": 100 * one.share, "share_low": 100 * share[0]}
                     | {"share_high": 100 * share[1], "pairs": one.pairs}
                 )
-                for base in (BASE, "R@10", "mean rank"):
+                for base in (BASE, "R@10", "R@1"):
                     value, low, high = one.difference(found[base])
                     differences.append(
                         {"people": people, "models": of, "metric": metric, "less": base}
@@ -285,7 +286,7 @@ def power_in_markdown(table: pd.DataFrame) -> str:
 
 def signed(text: str) -> str:
     """Return numbers with a true minus sign."""
-    return text.replace("-", "−")
+    return re.sub(r"-(?=0\.00)", "", text).replace("-", "−")
 
 
 def _both(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -58,10 +58,10 @@ def trained(results: Path) -> Iterator[Model]:
     """Yield finished runs below a folder of results."""
     for done in sorted((results / "training" / "flickr8k").rglob("finished.json")):
         folder = done.parent
-        run = yaml.safe_load((folder / "run.yaml").read_text(encoding="utf-8"))
+        run = yaml.safe_load((folder / "run.yaml").read_text(encoding="utf-8"))["run"]
         family = str(folder.parent.relative_to(results / "training" / "flickr8k"))
         matrix = np.load(folder / "similarity_test.npy")
-        kind = f"{run['model']['name']}"
+        kind = str(run["model"]["name"])
         yield Model(f"{family}/{folder.name}", kind, family, matrix, matrix, "wordllama" in family)
 
 
