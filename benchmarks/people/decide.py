@@ -246,7 +246,6 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
         "kinds": about["kind"].value_counts().to_dict(),
     }
     summary["with_seeds"] = int((about[naive].groupby("family").size() >= 3).sum())
-    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     pd.DataFrame([summary | {"kinds": ""} | {f"kind_{k}": v for k, v in summary["kinds"].items()}]).drop(
         columns="kinds"
     ).to_csv(out / "summary.csv", index=False)
@@ -302,9 +301,9 @@ def _same_seed(about: pd.DataFrame) -> NDArray[np.bool_]:
 
 SHOWN = (
     "mean rank", "mean log rank", "median rank", "mean reciprocal rank", "R@1", "R@5", "R@10", "Rsum",
-    "Nsum by MiniLM", "Nsum by word vectors", "Nsum by tf-idf", "Nsum by CIDEr", "Nsum by BLEU-4",
-    "Nsum by MiniLM, own items removed", "Nsum by word vectors, own items removed", "Nsum by CIDEr, own items removed",
-    "NCS@1 by CIDEr", "nDCG@10 by MiniLM", "nDCG@10 by CIDEr", "ASP by word vectors", "ASP by CIDEr",
+    "NCS@1 by CIDEr", "NCS@1 by MiniLM", "NCS@10 by CIDEr", "NCS@10 by MiniLM", "NCS@10 by word vectors",
+    "Nsum by CIDEr", "Nsum by MiniLM", "Nsum by word vectors", "Nsum by CIDEr, own items removed",
+    "Nsum by MiniLM, own items removed", "nDCG@10 by CIDEr", "nDCG@10 by MiniLM", "ASP by CIDEr", "ASP by word vectors",
     "SR@5 by CIDEr, m = 1", "SR@5 by CIDEr, m = 3",
 )  # fmt: skip
 LOOKS = {
@@ -318,16 +317,17 @@ def draw(table: pd.DataFrame, figure: Path) -> None:
     part = table[table["people"] == LEFT_OUT].set_index(["models", "metric"])
     order = sorted(SHOWN, key=lambda name: part.loc[("close", name), "tau"])
     with matplotlib.style.context(STYLE):
-        canvas, axes = plt.subplots(figsize=(6.4, 6.4), layout="constrained")
+        canvas, axes = plt.subplots(figsize=(7.6, 6.4))
+        canvas.subplots_adjust(left=0.36, right=0.97, top=0.93, bottom=0.09)
         for shift, (of, (marker, colour, label)) in zip((-0.14, 0.14), LOOKS.items(), strict=True):
             for at, name in enumerate(order):
                 one = part.loc[(of, name)]
                 axes.plot([one["tau_low"], one["tau_high"]], [at + shift] * 2, color=colour, linewidth=1.2)
                 axes.plot(one["tau"], at + shift, marker, color=colour, markersize=4, label=label if not at else None)
-        axes.set_yticks(range(len(order)), order)
-        axes.set_xlabel("Kendall's tau with people's order of models (own image left out), 95% interval")
+        axes.set_yticks(range(len(order)), [name.replace("own items", "own") for name in order])
+        axes.set_xlabel("Kendall's tau with people's order of models, 95%")
         axes.axvline(0, color="#999999", linewidth=0.6)
-        axes.legend(loc="lower right", frameon=False)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         figure.parent.mkdir(parents=True, exist_ok=True)
         canvas.savefig(figure, metadata={"Date": None})
     plt.close(canvas)
@@ -345,8 +345,13 @@ if __name__ == "__main__":
     second.add_argument("-o", "--out", type=Path, required=True)
     second.add_argument("--draw", type=Path, required=True)
     second.add_argument("--draws", type=int, default=DRAWS)
+    again = commands.add_parser("draw", help="draw the figure again")
+    again.add_argument("out", type=Path)
+    again.add_argument("draw", type=Path)
     given = parser.parse_args()
     if given.command == "score":
         score(given.results, given.text_zip, given.out)
+    elif given.command == "draw":
+        draw(pd.read_csv(given.out / "agreement.csv"), given.draw)
     else:
         compare(given.folder, given.out, given.draw, given.draws)

@@ -94,6 +94,8 @@ class Annotations:
         if self.people and (protocol is None or protocol.dataset != FLICKR8K):
             what = "--people are those who judged Flickr8k's test split"
             raise InputError(what, cure=f"give --dataset {FLICKR8K}, or leave --people out")
+        if self.data != Path("data") and not self.people:
+            raise InputError("it says where the file of --people is; give --people, or leave it out.", where="--data")
         if self.eccv:
             need("eccv_caption", "eccv", "--eccv")
         by_ids = self.cxc or self.instances
