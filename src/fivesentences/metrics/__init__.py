@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ASP_TIES", "METRICS", "STATISTICS", "TIE_RULE", "Correlation", "Evaluation", "Evaluator", "Judged", "Metric",
     "MetricValue", "NoSuchNumber", "PairedTest", "Positives", "QueryValues", "RankStatistics", "asp", "by_judgements",
-    "category_map", "correlation", "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "ndcg", "nsum", "paired_test", "paired_tests",
-    "pick", "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k", "recall_of_positives", "rsum",
-    "semantic_recall", "true_recall_at_k",
+    "category_map", "correlation", "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "ndcg", "nsum",
+    "paired_test", "paired_tests", "pick", "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k",
+    "recall_of_positives", "rsum", "semantic_recall", "true_recall_at_k",
 ]  # fmt: skip
 
 __getattr__ = lazily(__name__)
