@@ -80,3 +80,32 @@ def test_captions_show_that_the_order_is_the_usual_one(given, gallery, mirror):
     assert notes[0].endswith("Karpathy's order of COCO's test split; texts.txt has its captions in this order.")
     with pytest.raises(InputError, match=r"^texts.txt"):
         given(cxc="sits.csv").read(gallery, Path("texts.txt"), texts[-5:] + texts[:-5])
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"people": True}, "flickr8k"),
+        ({"people": True, "dataset": "f30k"}, "flickr8k"),
+        ({"data": Path("elsewhere")}, "--data"),
+    ],
+)
+def test_people_judged_flickr8k_alone(given, named):
+    with pytest.raises(InputError, match=named):
+        Annotations(**given).check()
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_people_are_read_from_the_archive_of_the_mirror(mirror, tmp_path):
+    given = Annotations("flickr8k", people=True, data=tmp_path, mirror=mirror)
+    given.check()
+    gallery = Gallery.of(np.zeros((1000, 5000), dtype=np.int8))
+    arguments, notes = given.read(gallery)
+    assert (tmp_path / "flickr8k" / "Flickr8k_text.zip").exists()
+    assert len(arguments["judged"]["crowd.5"].queries) == 1000
+    assert any("47,109" in note for note in notes)
+    # The first two captions of each image: a caption in five is judged.
+    some = gallery.first_captions(2)
+    arguments, _ = given.read(some)
+    assert arguments["judged"]["crowd.5"].shape == (1000, 2000)

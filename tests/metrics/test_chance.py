@@ -12,10 +12,11 @@ from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import ProtocolScorer
 from fivesentences.metrics import Evaluator, Positives
+from fivesentences.metrics.judged import Judged
 from fivesentences.metrics.values import KEYS
 from fivesentences.retrieval import Gallery
 
-WITHOUT = {"Med r", *(name for name in METRICS if name.startswith("hubs "))}  # no closed form
+WITHOUT = {"Med r", "<list> infAP", *(name for name in METRICS if name.startswith("hubs "))}  # no closed form
 
 
 def options(pairing, n_images, more_rows=0, empty="zero", seed=0):
@@ -31,7 +32,12 @@ def options(pairing, n_images, more_rows=0, empty="zero", seed=0):
     positives = Positives(
         listed, listed, rng.integers(0, 3, n_images), rng.integers(0, 3, n_captions), own=np.zeros(listed.shape)
     )
+    cells = np.flatnonzero(rng.random((n_captions, n_images)) < 0.8)
+    gain = (rng.random((2, len(cells))) < 0.5) * [[1.0], [0.5]]
+    of_pairs = cells // n_images, cells % n_images
+    of_gallery = (n_images, n_captions), pairing
     return {
+        "judged": {"crowd": Judged(*of_pairs, gain[0], *of_gallery), "graded": Judged(*of_pairs, gain[1], *of_gallery)},
         "phis": {"phi": phi, "half": np.minimum(phi, 1)},
         "image_of_caption": pairing,
         "ks": (1, 2, 3, 9),

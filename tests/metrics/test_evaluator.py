@@ -33,6 +33,7 @@ from fivesentences.metrics import (
     true_recall_at_k,
 )
 from fivesentences.metrics import relevance as relevance_module
+from fivesentences.metrics.judged import Judged, by_judgements
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.hubness import hubness
 
@@ -68,6 +69,9 @@ def everything(phi):
         "labels": labels,
         "categories": ["a", "b", "c", "a", "b", None, "c", "d", "a"],
         "category_cutoffs": (None, "R", 5, 100),
+        "judged": {
+            "crowd": Judged(np.repeat([2, 5, 9], 4), np.tile([0, 3, 5, 8], 3), np.tile([1, 0, 0], 4), (9, 34), PAIRING)
+        },
         "positives": {
             "CxC": Positives(pairs, pairs, own=np.zeros(pairs.shape)),
             "ECCV": Positives(pairs, np.roll(pairs, 3, axis=1), np.arange(9) % 2, own=np.zeros(pairs.shape)),
@@ -83,6 +87,11 @@ def single(row, similarity, options):
     given = {"direction": direction, "image_of_caption": pairing}
     more = {"m": row["m"] or None, "discount": row["discount"] or None, "image_of_caption": pairing}
     of_list = similarity, options["positives"].get(positives)
+    if positives in options["judged"]:
+        found = by_judgements(
+            similarity, options["judged"][positives], keep_ground_truth=keep, image_of_caption=pairing
+        )
+        return found[row["metric"].removeprefix(f"{positives} ")] * (100 if metric.unit == "percent" else 1)
     variant = (row["m"], keep, row["formula"], row["style"] or "recall", row["weighting"])
     if metric.is_hubness:
         hubs = hubness(similarity, direction, k or 1)

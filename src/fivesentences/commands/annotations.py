@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from fivesentences.commands.arguments import Dataset, dataset_named
+from fivesentences.commands.arguments import Dataset, Mirror, dataset_named
 from fivesentences.commands.sheets import Read
 from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, first_of, need
@@ -19,10 +20,11 @@ from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, packaged_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.metrics import Positives
+from fivesentences.metrics.judged import Judged
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics.caption_file import read_texts
 
-COCO_5K = "coco-5k"
+COCO_5K, FLICKR8K = "coco-5k", "flickr8k"
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,14 @@ class Annotations:
 
     Attributes:
         dataset: Benchmark whose protocol scores the similarity; default: one gallery of everything.
-        image_ids: COCO id of each image, one per line; default: Karpathy's order of COCO's test split.
-        caption_ids: COCO id of each caption, one per line; default as above.
+        image_ids: COCO id of each image, one per line; default: Karpathy's order of COCO's test split. With --people
+            the file name of each; default: Flickr8k's own list.
+        caption_ids: COCO id of each caption, one per line; default as above. With --people such as 1.jpg#0.
         eccv: ECCV Caption and CxC recall, only for COCO's 5K test split.
         cxc: CxC recall from sits_test.csv, by COCO ids.
+        people: With flickr8k: positives by people, of rankings condensed to judged images; fetches Flickr8k_text.zip.
+        data: Folder of downloads, for --people.
+        mirror: A folder with copies of the downloads, used first, for --people.
         categories: Category of each image, one per line: mAP, R-precision.
         labels: 0/1 matrix [images, labels], .npy, .npz, .json, .csv or .pt: PMRP.
         instances: COCO instances .json in place of --labels: PMRP.
@@ -45,6 +51,9 @@ class Annotations:
     caption_ids: Path | None = None
     eccv: bool = False
     cxc: Path | None = None
+    people: bool = False
+    data: Path = Path("data")
+    mirror: Mirror = None
     categories: Path | None = None
     labels: Path | None = None
     instances: Path | None = None
@@ -87,6 +96,11 @@ class Annotations:
                 f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.dataset} "
                 f"scores parts of it; give --dataset {COCO_5K}."
             )
+        if self.people and (protocol is None or protocol.dataset != FLICKR8K):
+            what = "--people are those who judged Flickr8k's test split"
+            raise InputError(what, cure=f"give --dataset {FLICKR8K}, or leave --people out")
+        if self.data != Path("data") and not self.people:
+            raise InputError("it says where the file of --people is; give --people, or leave it out.", where="--data")
         if self.eccv:
             need("eccv_caption", "eccv", "--eccv")
         by_ids = self.cxc or self.instances
@@ -147,18 +161,61 @@ class Annotations:
         labels = None if self.labels is None else read_matrix(self.labels)
         if self.instances is not None:
             labels = read_instances(self.instances, image_ids or [])
+        judged = None
+        if self.people:
+            texts = None if lines is None else captions_of(gallery, lines, captions)
+            judged, on_people = self._people(kept, image_ids, caption_ids, texts, captions)
+            notes += on_people
         arguments = {
+            "judged": judged,
             "categories": None if categories is None else np.unique(categories, return_inverse=True)[1],
             "labels": labels,
             "positives": self._positives(image_ids, caption_ids),
         }
         return arguments, notes
 
+    def _people(
+        self,
+        kept: NDArray[np.bool_],
+        image_ids: list[str] | None,
+        caption_ids: list[str] | None,
+        texts: Sequence[str] | None,
+        captions: Path | None,
+    ) -> tuple[dict[str, Judged], list[str]]:
+        """Return people's judgements of Flickr8k's test split, and sentences on them and on the order of captions."""
+        from fivesentences.evaluation import people  # takes pandas
+
+        text_zip = _fetched_text(self.data, self.mirror)
+        usual = people.usual_ids(text_zip)[1]
+        if caption_ids is None and len(kept) == len(usual) and not kept.all():
+            caption_ids = [one for one, is_kept in zip(usual, kept, strict=True) if is_kept]
+        if texts is not None:
+            people.check_captions(text_zip, texts, caption_ids, str(captions))
+        notes = []
+        if image_ids is None or caption_ids is None:
+            told = (
+                f"{captions} has its captions in this order" if texts is not None else "a similarity does not show it"
+            )
+            notes = [f"No ids given: rows and columns are taken to be in the order of Flickr8k's test list; {told}."]
+        judged = people.people_judged(text_zip, image_ids, caption_ids)
+        return judged, [*notes, *people.notes_on_people(judged)]
+
     def _positives(self, image_ids: list[str] | None, caption_ids: list[str] | None) -> dict[str, Positives] | None:
         if self.eccv:
             lists: dict[str, Any] = {"ECCV": "eccv", "CxC": "cxc"}
             return {title: packaged_positives(name, image_ids, caption_ids) for title, name in lists.items()}
         return None if self.cxc is None else {"CxC": cxc_positives(self.cxc, caption_ids or [], image_ids or [])}
+
+
+def _fetched_text(data: Path, mirror: Path | None) -> Path:
+    """Return Flickr8k's text archive, fetched and checked where it is not there yet."""
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.files import CATALOGUE, config_file
+    from fivesentences.config.reading import read
+    from fivesentences.corpus.download import fetch, find_mirror
+
+    entry = read(Catalogue, config_file(CATALOGUE, Path("config"))).datasets[FLICKR8K]
+    return fetch(entry, FLICKR8K, "text", data, find_mirror(mirror))
 
 
 def read_list(path: Path | None, wanted: int, what: str, of: str) -> list[str] | None:

@@ -17,7 +17,7 @@ from fivesentences.errors import InputError, did_you_mean
 
 Unit = Literal["percent", "rank", "fraction", "count", "none"]
 Better = Literal["higher", "lower", "neither"]
-Needs = Literal["", "phi", "labels", "categories", "lists of positives"]
+Needs = Literal["", "phi", "labels", "categories", "lists of positives", "judgements"]
 UNITS: dict[Unit, str] = {  # in words, for a note below a table
     "percent": "percent",
     "rank": "ranks from 1",
@@ -86,6 +86,9 @@ _recall = partial(Metric, family="Recall")
 _ncs = partial(Metric, family="Normalised cumulative semantic score", needs="phi", formulas=True)
 _category = partial(Metric, family="By category", unit="fraction", decimals=4, needs="categories", of_runs=False)
 _positives = partial(Metric, family="By lists of positives", needs="lists of positives", of_runs=False)
+_judged = partial(
+    Metric, family="By judged images", unit="fraction", decimals=4, needs="judgements", of_runs=False,
+)  # fmt: skip
 _hubs = partial(
     Metric, family="N₁ of items: how many queries have an item as their nearest", better="neither",
     source="kNN-margin, Table 5",
@@ -168,6 +171,26 @@ METRICS: dict[str, Metric] = {
             name=f"{_LIST} mAP@R", measures="mean average precision within as many items as there are positives",
             source=_ECCV, unit="fraction", decimals=4,
         ),
+        _judged(
+            name=f"{_LIST} AP", measures="average precision of the ranking condensed to judged images",
+            source="Sakai, SIGIR 2007",
+        ),
+        _judged(
+            name=f"{_LIST} nDCG", measures="nDCG of the ranking condensed to judged images, linear gains",
+            source="Järvelin and Kekäläinen 2002; Sakai, SIGIR 2007",
+        ),
+        _judged(
+            name=f"{_LIST} Q", measures="Q-measure of the ranking condensed to judged images, β = 1",
+            source="Sakai, SIGIR 2007",
+        ),
+        _judged(
+            name=f"{_LIST} bpref", measures="how few images judged wrong stand ahead of right ones",
+            source="Buckley and Voorhees, SIGIR 2004; trec_eval",
+        ),
+        _judged(
+            name=f"{_LIST} infAP", measures="average precision of the whole ranking, inferred from judged images",
+            source="Yilmaz and Aslam, CIKM 2006; trec_eval",
+        ),
         _hubs(name="hubs 0", measures="share of items that are nearest to no query", heading="0", better="lower"),
         _hubs(name="hubs 1", measures="share of items that are nearest to one query", heading="1"),
         _hubs(name="hubs >=2", measures="share of items that are nearest to 2 queries or more", heading="≥ 2"),
@@ -246,6 +269,8 @@ def _parsed(name: str) -> MetricName | None:
         if metric is not None and (metric.name.endswith("@k") or metric.is_hubness):
             return MetricName(metric, None if cutoff == "k" else int(cutoff))
     positives, _, rest = name.partition(" ")
+    if positives and (whole := METRICS.get(f"{_LIST} {rest}")):  # some, such as AP, exist by lists alone
+        return MetricName(whole, None, positives)
     found = _parsed(rest) if rest else None
     of_list = None if found is None or found.positives else METRICS.get(f"{_LIST} {found.metric.name}")
     return MetricName(of_list, found.cutoff, positives) if found and of_list else None

@@ -348,6 +348,10 @@ class ProtocolScorer:
         parts = [slice(0, whole.n_images)] if chosen is None else chosen.parts(whole.n_images)
         if positives and chosen is not None and parts != [slice(0, whole.n_images)]:
             raise InputError(f"positives are defined for the whole gallery; {chosen.name} scores parts of it.")
+        if options.get("judged") and parts != [slice(0, whole.n_images)]:
+            raise InputError(
+                f"judgements are of the whole gallery; {chosen.name if chosen else ''} scores parts of it."
+            )
         of_images = {"labels": labels, "categories": categories}
         checked = {name: _checked(name, values, whole.n_images, "image") for name, values in of_images.items()}
         of_captions = _checked("caption_categories", caption_categories, whole.n_captions, "caption")

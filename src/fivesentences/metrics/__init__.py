@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fivesentences.metrics.coefficients import STATISTICS, Correlation, correlation, correlations
     from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
     from fivesentences.metrics.evaluator import Evaluator
+    from fivesentences.metrics.judged import Judged, by_judgements
     from fivesentences.metrics.ndcg import ndcg
     from fivesentences.metrics.plausible_match import pmrp
     from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, pick
 
 __all__ = [
-    "ASP_TIES", "METRICS", "STATISTICS", "TIE_RULE", "Correlation", "Evaluation", "Evaluator", "Metric", "MetricValue",
-    "NoSuchNumber", "PairedTest", "Positives", "QueryValues", "RankStatistics", "asp", "category_map", "correlation",
-    "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "ndcg", "nsum", "paired_test", "paired_tests",
-    "pick", "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k", "recall_of_positives", "rsum",
-    "semantic_recall", "true_recall_at_k",
+    "ASP_TIES", "METRICS", "STATISTICS", "TIE_RULE", "Correlation", "Evaluation", "Evaluator", "Judged", "Metric",
+    "MetricValue", "NoSuchNumber", "PairedTest", "Positives", "QueryValues", "RankStatistics", "asp", "by_judgements",
+    "category_map", "correlation", "correlations", "holm", "map_at_r", "mean_phi", "metric_of", "ncs", "ndcg", "nsum",
+    "paired_test", "paired_tests", "pick", "pmrp", "r_precision", "r_precision_of", "rank_statistics", "recall_at_k",
+    "recall_of_positives", "rsum", "semantic_recall", "true_recall_at_k",
 ]  # fmt: skip
 
 __getattr__ = lazily(__name__)

@@ -18,6 +18,7 @@ from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.chance import RandomRanking
+from fivesentences.metrics.judged import Judged, check_judged, judged_by_chance, judged_scores, places_of
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.notes import Placement, notes_of
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
@@ -90,6 +91,8 @@ class Evaluator:
             "CxC" R-precision and mAP@R. Queries without a positive are left out, whatever ``empty`` is. A name is one
             word, since "CxC R@1" is taken apart at its space. Lists in another order than the gallery are refused, see
             ``Positives.check_owners``.
+        judged: Images that were judged for some captions, by name, such as ``{"crowd": Judged(...)}``; see
+            ``by_judgements``. Captions without a right image are left out, whatever ``empty`` is.
 
     Raises:
         InputError: If an argument is unknown.
@@ -118,6 +121,7 @@ class Evaluator:
         caption_categories: ArrayLike | None = None,
         category_cutoffs: Sequence[Cutoff] = (None, "R"),
         positives: Mapping[str, Positives] | None = None,
+        judged: Mapping[str, Judged] | None = None,
     ):
         self.ks, self.hub_ks = checked_cutoffs(ks), checked_cutoffs(hub_ks, "hub_ks")
         self.ms = checked_cutoffs(ms, "ms") if len(ms) else ()
@@ -141,6 +145,7 @@ class Evaluator:
         self._phis, self._image_of_caption = phis, image_of_caption
         self._labels, self._categories, self._caption_categories = labels, categories, caption_categories
         self._positives = _checked_positives(positives)
+        self._judged = _checked_judged(judged, self._positives)
         self._known: _Known | None = None
 
     def __call__(
@@ -261,6 +266,8 @@ class Evaluator:
         for name, positives in self._positives.items():
             positives.check(gallery.shape, f"the positives {name}")
             positives.check_owners(pairing, f"the positives {name}")
+        for name, judged in self._judged.items():
+            check_judged(judged, gallery.shape, pairing, f"the judgements {name}")
         if self._labels is not None:
             known.distances = LabelDistances(self._labels, pairing)
         if self._categories is not None:
@@ -270,10 +277,11 @@ class Evaluator:
     def left_out(self, gallery: Gallery) -> list[str]:
         """Return a sentence on metrics of whole rankings, which a gallery that is read in blocks does not have."""
         if isinstance(gallery.similarity, ItemLists):
-            return []
+            return ["Left out: numbers by judgements, which read whole rankings."] if self._judged else []
         similarity = isinstance(gallery.similarity, Unheld)
         phis = bool(self.asp_ties) and any(similarity or isinstance(one, Unheld) for one in gallery.phis.values())
         named = {"ASP": phis, "PMRP": similarity and self._labels is not None}
+        named["numbers by judgements"] = similarity and bool(self._judged)
         named["mAP and R-P by category"] = similarity and self._categories is not None
         soft = "soft" in self.weightings and "released" in self.formulas and self.ms
         notes = []
@@ -351,6 +359,8 @@ class Evaluator:
             found = np.zeros(len(ranks), dtype=bool) if number.nothing is None else number.nothing
             key = metric_of(number.key["metric"]).name, number.key["phi"], number.key["ground_truth"]
             nothing[key] = nothing.get(key, False) | found
+        if not isinstance(matrix, Unheld | ItemLists):
+            numbers += self._of_judged(matrix, side)
         everything = np.zeros(len(ranks), dtype=bool) if category is None else category.n_relevant == ranking.n_gallery
         placed = Placement.of(ranking, matrix, known.pairing, nothing, everything)
         numbers += self._hubs(ranking) if self.hubness else []
@@ -383,6 +393,7 @@ class Evaluator:
             yield self._mean(key_of("R-P", side), category.r_precision_by_chance())
         for name, positives in self._positives.items():
             yield from self._of_positives(ranking, positives, name)
+        yield from self._of_judged(None, side)
 
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """Return a mean over queries of which some may have nothing to find."""
@@ -413,6 +424,21 @@ class Evaluator:
             found[f"{name} mAP@R"] = hits.average_precision_at_r()
         for metric, values in found.items():
             yield self._mean(key_of(metric, ranking.direction), hits.scores(values, "skip"), "skip")
+
+    def _of_judged(self, matrix: NDArray | None, side: Direction) -> Iterator[_Number]:
+        """Yield numbers of captions as queries by judgements; expected ones without a matrix."""
+        places: dict[bytes, NDArray[np.int64]] = {}  # sets of judgements of the same captions share rankings
+        for (name, judged), kept in itertools.product(self._judged.items() if side == "t2i" else (), self.ground_truth):
+            keep = kept == "kept"
+            if matrix is None:
+                scores = judged_by_chance(judged, keep)
+            else:
+                queries = judged.queries.tobytes()
+                if queries not in places:
+                    places[queries] = places_of(matrix, judged.queries)
+                scores = judged_scores(matrix, judged, keep, places[queries])
+            for metric, of_metric in scores.items():
+                yield self._mean(key_of(f"{name} {metric}", side, ground_truth=kept), of_metric, "skip")
 
     def _ncs(self, ranking: Ranking | RandomRanking, relevance: Relevance, phi: str) -> Iterator[_Number]:
         of_formula: dict[Any, tuple[Any, str, Sequence[Any]]] = {
@@ -471,6 +497,16 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
         if not isinstance(positives, Positives):
             kind = type(positives).__name__
             raise InputError(f"the positives '{name}' are {kind}; give Positives, as Positives.symmetric makes.")
+    return dict(given or {})
+
+
+def _checked_judged(given: Mapping[str, Judged] | None, positives: Mapping[str, Positives]) -> dict[str, Judged]:
+    """Return judgements whose names make names of metrics, such as "crowd AP"."""
+    for name, judged in (given or {}).items():
+        if not isinstance(name, str) or not name or name != "".join(name.split()) or name in positives:
+            raise InputError(f"judgements are named {name!r:.60}; give one word that no list of positives has.")
+        if not isinstance(judged, Judged):
+            raise InputError(f"the judgements '{name}' are {type(judged).__name__}; give Judged(...).")
     return dict(given or {})
 
 

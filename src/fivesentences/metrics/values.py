@@ -69,7 +69,13 @@ class NoSuchNumber(InputError, KeyError):
 
 Row = TypeVar("Row", bound=MetricKey)
 ALIASES = {"NCS@": "N@"}  # how a name may begin, and how the numbers are named
-NEEDED = {"phi": "a phi", "labels": "labels", "categories": "categories", "lists of positives": "a list of positives"}
+NEEDED = {
+    "phi": "a phi",
+    "labels": "labels",
+    "categories": "categories",
+    "lists of positives": "a list of positives",
+    "judgements": "judgements",
+}
 
 
 def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
