@@ -36,7 +36,7 @@ from fivesentences.evaluation.result_files import Result, read_queries, subject_
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import ABOVE_CHANCE
 from fivesentences.metrics.sheet import Sheet
-from fivesentences.pages.report import Curves
+from fivesentences.pages.curves import Curves
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256

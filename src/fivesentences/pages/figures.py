@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fivesentences.errors import InputError, need
-from fivesentences.pages.report import Line, Report
 from fivesentences.retrieval.arguments import Direction
 from fivesentences.storage import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fivesentences.pages.curves import Line
+    from fivesentences.pages.report import Report
 
 NAMES = {"i2t": "images to captions", "t2i": "captions to images"}
 COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#242724", "#1B87D8")  # of the pages
@@ -78,7 +80,7 @@ def draw_curves(lines: Mapping[str, Sequence[Line]], phi: str | None) -> Figure:
     """Draw recall and NCS of models over k, with their intervals and what a random ranking reaches.
 
     Args:
-        lines: Lines of each model by its name, see ``report.curves_of``.
+        lines: Lines of each model by its name, see ``curves.curves_of``.
         phi: Name of the phi of NCS.
 
     Raises:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from fivesentences.console import working
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import TIE_RULE
+from fivesentences.pages.curves import CONFIDENCE
 from fivesentences.pages.pictures import Thumbnails, names_of_broken, thumbnails_of
-from fivesentences.pages.report import CONFIDENCE, HEADLINES, HUBS, Report
+from fivesentences.pages.report import HEADLINES, HUBS, Report
 from fivesentences.retrieval.arguments import Direction, checked_count
 from fivesentences.storage import remove, replacing, together
 
