@@ -188,6 +188,80 @@ def captioning(
     if len(files) < 2:
         what = f"there is one file, {files[0]}, and no references"
         raise InputError(what, cure="give the candidates first, then the references")
+    found = score_systems(
+        files, metric, tokens, per_image=per_image, image_of_caption=image_of_caption, split=split, subset=subset,
+        against=against, mirror=mirror, vectors=vectors, outputs=outputs,
+    )  # fmt: skip
+    systems, scores, about, read, notes = found.systems, found.scores, found.about, found.read, [*found.notes]
+    first = found.captioned
+    counts = [len(group) for group in first.references]
+    per = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    title = f"{counted(len(counts), 'caption')} against {counted(sum(counts), 'reference')}, {per} per image"
+    notes.append(found.ranges)
+    if len(systems) == 1:
+        of_system = next(iter(scores.values()))
+        rows = [[about[name].title, _tokens(one), f"{one.corpus:.4f}"] for name, one in of_system.items()]
+        sheet = Sheet(["metric", "tokens"], [("", "score")], rows, title, notes)
+        content = {"candidates": len(counts), "references": sum(counts), "scores": _listed(of_system, about)}
+        outputs.write([sheet], lambda: _tidy(first, of_system), content | {"notes": notes}, read)
+        return
+    how_tested = asdict(tests) | {"against": against}
+    tested = compare_captions(scores, **how_tested)
+    title = f"{len(systems)} systems: {title}"
+    table = _table(scores, about, tested, title, notes)
+    listed = [{"system": name, "file": str(systems[name]), "scores": _listed(of, about)} for name, of in scores.items()]
+    how = {key: tested.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
+    content = {"candidates": len(counts), "references": sum(counts), "systems": listed, **how}
+    content |= {"tests": tested.rename(columns={"model": "system"}).to_dict("records"), "notes": notes}
+
+    def tidy() -> pd.DataFrame:
+        return pd.concat(_tidy(first, of).assign(system=name) for name, of in scores.items())
+
+    shown = [replace(table, notes=[]), _differences(tested, about, table.notes)]
+    outputs.write(shown, tidy, content, read, lambda: table)
+
+
+@dataclass(frozen=True)
+class ScoredSystems:
+    """Systems that captioned the same images, with the score of every caption.
+
+    Attributes:
+        systems: Their files, by name.
+        captioned: Images and references, with the captions of the first system.
+        captions: ``[images]`` captions of each system.
+        scores: Scores of each, by metric, in this order of the images.
+        about: The metrics, by the names that were asked for.
+        read: Every file that was read.
+        notes: Sentences on files and scores.
+        ranges: A sentence on the best values of the metrics.
+    """
+
+    systems: Mapping[str, Path]
+    captioned: CaptionedImages
+    captions: Mapping[str, list[str]]
+    scores: Mapping[str, dict[str, CaptionScores]]
+    about: Mapping[str, CaptioningMetric]
+    read: Read
+    notes: list[str]
+    ranges: str
+
+
+def score_systems(
+    files: Sequence[str],
+    metric: str | Sequence[str] | None = None,
+    tokens: str | None = None,
+    *,
+    per_image: int | None = None,
+    image_of_caption: Path | None = None,
+    split: Split | None = None,
+    subset: bool = False,
+    against: str | None = None,
+    mirror: Path | None = None,
+    vectors: Vectors | None = None,
+    outputs: Outputs | None = None,
+) -> ScoredSystems:
+    """Read and score systems; arguments and errors are those of the command, references being the last file."""
+    vectors, outputs = vectors or Vectors(), outputs or Outputs()
     references = Path(files[-1])
     systems = _systems(files[:-1], against)
     read: Read = [("CANDIDATES", file) for file in systems.values()]
@@ -214,37 +288,15 @@ def captioning(
         both = score_captions(found.candidates, found.references, of_texts, default, mirror) if of_texts else {}
         both |= vectors.scores(found, number, of_images) if of_images else {}
         scores[name] = {one: both[one]._replace(each=both[one].each[order[name]]) for one in asked}
-    first = next(iter(captioned.values()))
     notes = [*loud]
     for name, found in captioned.items():
         of = f"{name}: " if len(systems) > 1 else ""
         notes += [f"{of}{note}" for note in (*found.notes, *_notes_on(found, scores[name]))]
-    counts = [len(group) for group in first.references]
-    per = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    title = f"{counted(len(counts), 'caption')} against {counted(sum(counts), 'reference')}, {per} per image"
-    notes.append(_ranges([one for one, _ in parsed.values()]))
+    captions = {name: [found.candidates[at] for at in order[name]] for name, found in captioned.items()}
     about = {name: CAPTIONING_METRICS[one] for name, (one, _) in parsed.items()}
-    if len(systems) == 1:
-        of_system = next(iter(scores.values()))
-        rows = [[about[name].title, _tokens(one), f"{one.corpus:.4f}"] for name, one in of_system.items()]
-        sheet = Sheet(["metric", "tokens"], [("", "score")], rows, title, notes)
-        content = {"candidates": len(counts), "references": sum(counts), "scores": _listed(of_system, about)}
-        outputs.write([sheet], lambda: _tidy(first, of_system), content | {"notes": notes}, read)
-        return
-    how_tested = asdict(tests) | {"against": against}
-    tested = compare_captions(scores, **how_tested)
-    title = f"{len(systems)} systems: {title}"
-    table = _table(scores, about, tested, title, notes)
-    listed = [{"system": name, "file": str(systems[name]), "scores": _listed(of, about)} for name, of in scores.items()]
-    how = {key: tested.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
-    content = {"candidates": len(counts), "references": sum(counts), "systems": listed, **how}
-    content |= {"tests": tested.rename(columns={"model": "system"}).to_dict("records"), "notes": notes}
-
-    def tidy() -> pd.DataFrame:
-        return pd.concat(_tidy(first, of).assign(system=name) for name, of in scores.items())
-
-    shown = [replace(table, notes=[]), _differences(tested, about, table.notes)]
-    outputs.write(shown, tidy, content, read, lambda: table)
+    ranges = _ranges([one for one, _ in parsed.values()])
+    first = next(iter(captioned.values()))
+    return ScoredSystems(systems, first, captions, scores, about, read, notes, ranges)
 
 
 def _systems(files: Sequence[str], against: str | None) -> dict[str, Path]:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fivesentences.commands.annotations import read_list
-from fivesentences.commands.arguments import Quiet
+from fivesentences.commands.arguments import Quiet, named
+from fivesentences.commands.captioning import score_systems
 from fivesentences.commands.exports import check_format
 from fivesentences.commands.model_inputs import Given, ModelInputs, with_pairs
 from fivesentences.console import working
 from fivesentences.errors import InputError
+from fivesentences.evaluation.caption_tests import compare_captions
 from fivesentences.evaluation.gallery_files import captions_of
+from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
+from fivesentences.pages.captioned import Captioned, write_captions_page
 from fivesentences.pages.page import PAGE, check_folder
 from fivesentences.pages.pictures import Pictures, pictures_of
 from fivesentences.pages.report import Report
 from fivesentences.semantics.caption_file import read_captioned
+from fivesentences.semantics.registry import default_phis
 from fivesentences.storage import check_outputs
+
+TEXTS = (".json", ".txt", ".csv", ".tsv", ".jsonl")  # endings of files of captions
 
 
 @dataclass(frozen=True)
@@ -70,9 +78,13 @@ def look(
     out and named. Where nothing names them, photographs are taken in the order
     of their names; the page then shows some beside their captions.
 
+    Captions that systems made, with their references last, get a page of what
+    each says of an image, sorted by where two of them differ most.
+
     Args:
         models: As those of "fivesentences evaluate": similarity [images, captions]; or IMAGES,TEXTS: embeddings; or a
-            folder of 'embed'; or lists, I2T,t2i=T2I; NAME=... gives one a name.
+            folder of 'embed'; or lists, I2T,t2i=T2I; NAME=... gives one a name. Or, without --captions, the files of
+            "fivesentences captioning": CANDIDATES... REFERENCES, which --metric scores.
         out: The folder to write; an earlier page is replaced, anything else refused.
         quiet: No progress bar, print nothing.
 
@@ -83,8 +95,13 @@ def look(
         fivesentences look clip=a.npy mine=b.npy --captions captions.txt --images shard.tar --image-ids names.txt
 
         fivesentences look sims.npy --captions captions.txt --images photos.zip --query 17 --figure query.pdf
+
+        fivesentences look a.json b.json annotations.json --images val2014/ --metric cider,words
     """
     _check(page, out)
+    if inputs.captions is None and are_captions(models):
+        _of_captions(models, inputs, page, out)
+        return
     read = OpenedOnce()
     models, notes = (models, []) if inputs.transposed else with_pairs(models, read)
     given = inputs.given(models, None)
@@ -112,6 +129,54 @@ def _check(page: Shown, out: Path) -> None:
         check_folder(out)
     else:
         check_format(page.figure)
+
+
+def are_captions(files: Sequence[str]) -> bool:
+    """Return True for files of captions, the last of which are the references."""
+    paths = [Path(named(file)[1]) for file in files]
+    texts = [path.suffix in TEXTS and path.is_file() for path in paths]
+    return len(paths) > 1 and all(texts) and not any(map(is_lists, paths[:-1]))
+
+
+def _of_captions(files: Sequence[str], inputs: ModelInputs, page: Shown, out: Path) -> None:
+    """Write the page of captions that systems made."""
+    if page.query is not None:
+        raise InputError(
+            "it draws the answers to a query, and these are captions", where="--query", cure="leave it out"
+        )
+    others = replace(inputs, metric=None, image_of_caption=None)
+    if others != ModelInputs() or page.caption_ids is not None:
+        raise InputError("of captions, look takes --metric, --image-of-caption, --images and --image-ids alone.")
+    with working("score captions"):
+        found = score_systems(files, inputs.metric or default_metrics(), image_of_caption=inputs.image_of_caption)
+    one, n_images = found.captioned, found.captioned.sizes[1]
+    pictures: Pictures | None = None
+    if page.images:
+        is_named = list(one.images) != [str(place) for place in one.place_of_image]
+        names: list[str] | None = list(one.images) if is_named else None
+        named_by = Path(files[-1]).name if is_named else ""
+        if page.image_ids is not None:
+            ids = read_list(page.image_ids, n_images, "ids", "images") or []
+            names, named_by = [ids[place] for place in one.place_of_image], page.image_ids.name
+        with working("find photographs"):
+            pictures = pictures_of(page.images, n_images if names is None else len(names), names, named_by)
+        if names is None:
+            in_order = pictures.files
+            pictures = replace(pictures, files=[in_order[place] for place in one.place_of_image])
+    titles = {name: metric.title for name, metric in found.about.items()}
+    titles = titles if len(set(titles.values())) == len(titles) else {name: name for name in titles}
+    scores = {name: {titles[metric]: own for metric, own in of.items()} for name, of in found.scores.items()}
+    tests = None
+    if len(scores) > 1:
+        tests = compare_captions(found.scores)
+        tests["metric"] = tests["metric"].map(titles)
+    shown = Captioned(one.images, one.references, found.captions, scores, tests, [*found.notes, found.ranges], pictures)
+    print("\n".join([str(out / PAGE), *write_captions_page(shown, out, page.queries, page.seed)]))
+
+
+def default_metrics() -> list[str]:
+    """Return the metrics by which captions are scored by default: CIDEr, and word vectors where they are installed."""
+    return ["cider", *(["words"] if len(default_phis()[0]) > 1 else [])]
 
 
 def _report(given: Given, inputs: ModelInputs, page: Shown, read: OpenedOnce) -> Report:

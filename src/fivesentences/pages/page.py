@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -97,12 +97,29 @@ def write_page(
     if report.pictures is not None:
         with working("make thumbnails", len(images)) as shown:
             thumbnails = thumbnails_of(report.pictures, images, advance or shown)
-        said.append(
-            f"{len(thumbnails.made):,} thumbnails of {thumbnails.longest} pixels, {thumbnails.size / 1e6:.1f} MB: the "
-            "largest size of which all stay within 20 MB."
-        )
+        said.append(sentence_on(thumbnails))
         said += list(filter(None, [names_of_broken(report.pictures, thumbnails.broken)]))
     content = _content(report, chosen, images, thumbnails, said)
+    write_files(
+        folder, page_of("look", f"{', '.join(report.models)} · {report.shape[0]:,} images"), content, thumbnails
+    )
+    if report.pictures is not None and not report.pictures.named_by:
+        said.append("Nothing names the photographs, so they are taken in their own order: see the end of the page.")
+    return said
+
+
+def write_files(folder: Path, page: str, content: Mapping[str, Any], thumbnails: Thumbnails) -> None:
+    """Write the files of a page, in the place of those of an earlier one; ``index.html`` comes last.
+
+    Args:
+        folder: The folder.
+        page: ``index.html``.
+        content: What ``data.js`` holds; a text in it may hold anything.
+        thumbnails: Pictures by the index of their image.
+
+    Raises:
+        InputError: If the folder cannot be written.
+    """
     # A script that starts with the page, since pages on disk may not fetch files; < could end it where it is inlined.
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
@@ -117,21 +134,28 @@ def write_page(
         with replacing(folder / DATA) as temporary:
             temporary.write_text(f"{MARK}\nwindow.LOOK={data};\n", encoding="utf-8")
         with replacing(folder / PAGE) as temporary:
-            temporary.write_text(_page(report), encoding="utf-8")
-    if report.pictures is not None and not report.pictures.named_by:
-        said.append("Nothing names the photographs, so they are taken in their own order: see the end of the page.")
-    return said
+            temporary.write_text(page, encoding="utf-8")
 
 
-def _page(report: Report) -> str:
-    parts = {name: (_TEMPLATES / name).read_text(encoding="utf-8") for name in ("theme.js", "look.js")}
-    styles = [
-        (_TEMPLATES / f"{name}.css").read_text(encoding="utf-8") for name in ("style", "shell", "gallery", "look")
-    ]
-    page = (_TEMPLATES / "look.html").read_text(encoding="utf-8")
-    title = escape(f"{', '.join(report.models)} · {report.shape[0]:,} images")
-    values = {"TITLE": title, "STYLE": "".join(styles), "THEME": parts["theme.js"], "SCRIPT": parts["look.js"]}
-    return re.sub(r"@(TITLE|STYLE|THEME|SCRIPT)@", lambda match: values[match[1]], page)
+def page_of(kind: str, title: str) -> str:
+    """Return ``index.html`` of a kind of page, ``look`` or ``captions``, with its styles and scripts in it."""
+
+    def read(*names: str) -> str:
+        return "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+
+    values = {
+        "TITLE": escape(title), "STYLE": read("style.css", "shell.css", "gallery.css", "look.css"),
+        "THEME": read("theme.js"), "SCRIPT": read("shared.js", f"{kind}.js"),
+    }  # fmt: skip
+    return re.sub(r"@(TITLE|STYLE|THEME|SCRIPT)@", lambda match: values[match[1]], read(f"{kind}.html"))
+
+
+def sentence_on(thumbnails: Thumbnails) -> str:
+    """Say how many thumbnails there are, and how large."""
+    return (
+        f"{len(thumbnails.made):,} thumbnails of {thumbnails.longest} pixels, {thumbnails.size / 1e6:.1f} MB: the "
+        "largest size of which all stay within 20 MB."
+    )
 
 
 def _images_of(report: Report, chosen: dict[Direction, list[int]]) -> list[int]:

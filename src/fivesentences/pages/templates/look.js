@@ -1,20 +1,8 @@
 (() => {
-  "use strict";
   const D = window.LOOK, root = document.documentElement, PAGE = 24;
   const NAMES = { i2t: "Images to captions", t2i: "Captions to images" };
   const $ = (id) => document.getElementById(id);
 
-  // Texts of captions and names of files are only ever set as text, never as markup.
-  const put = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value === true) element.setAttribute(name, "");
-      else if (value !== false && value != null) element.setAttribute(name, value);
-    }
-    element.append(...children.filter((one) => one != null));
-    return element;
-  };
   const SVG = "http://www.w3.org/2000/svg";
   const draw = (tag, attributes = {}, ...children) => {
     const element = document.createElementNS(SVG, tag);
@@ -22,8 +10,6 @@
     element.append(...children);
     return element;
   };
-  const fixed = (value, digits) => (value == null ? "" : value.toFixed(digits));
-  const count = (value) => value.toLocaleString("en");
   const colour = (at) => `var(--c${at % 7})`;
 
   const captions = new Map(D.captions.map(([at, image, text]) => [at, { image, text }]));
@@ -38,14 +24,7 @@
   const missed = (side, model, at) => D.sides[side].answers[model].rank[at] > D.k;
   const rankSaid = (rank) => (D.reach && rank > D.reach ? `beyond ${count(D.reach)}` : count(rank));
 
-  function picture(image) {
-    const one = pictures.get(image), text = firstCaption(image);
-    if (one?.width) {
-      const path = `thumbnails/${String(image).padStart(5, "0")}.webp`;
-      return put("img", { src: path, width: one.width, height: one.height, alt: text, title: one.id, loading: "lazy" });
-    }
-    return put("span", { class: "no-picture" }, (one?.broken ? `Image ${one.id} cannot be decoded: ` : `Image ${one?.id ?? image}: `) + text);
-  }
+  const picture = (image) => pictured(image, pictures.get(image), firstCaption(image));
 
   // --- numbers -----------------------------------------------------------------------------------------------
   $("title").textContent = `What ${new Intl.ListFormat("en").format(D.models)} retrieve${D.models.length > 1 ? "" : "s"}`;
