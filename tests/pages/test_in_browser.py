@@ -99,3 +99,29 @@ def test_captions_and_names_are_shown_as_text(opened, small):
     page = opened(folder=small / "look", anchor="#t2i-0")
     assert page.said == [] and page.evaluate("window.bad") is None
     assert EVIL in page.locator("#dialog h3").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_captions_of_systems_are_sorted_searched_and_shown_as_text(opened, tmp_path, width, scheme):
+    import numpy as np
+
+    from fivesentences.pages.captioned import Captioned, write_captions_page
+    from fivesentences.semantics.captioning import CaptionScores
+
+    each = {"a": np.linspace(0, 1, 40), "b": np.full(40, 0.5)}
+    scores = {name: {"CIDEr": CaptionScores(float(some.mean()), some)} for name, some in each.items()}
+    texts = {name: [f"{name} says {at} {EVIL}" for at in range(40)] for name in each}
+    images, references = [str(at) for at in range(40)], [[f"people say {at}"] for at in range(40)]
+    write_captions_page(Captioned(images, references, texts, scores, None, []), tmp_path / "look")
+    page = opened(folder=tmp_path / "look", width=width, scheme=scheme)
+    assert page.said == [] and page.evaluate("window.bad") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    first = page.locator("#cards .query h3").first
+    assert first.inner_text() == "Image 39" and page.locator("#said").inner_text().startswith("20 of 40")
+    page.select_option("select[name=order]", "1-0")
+    assert first.inner_text() == "Image 0"
+    page.locator("input[type=search]").fill("people 17")
+    assert page.locator("#cards .query").count() == 1 and first.inner_text() == "Image 17"
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}"
+    assert page.evaluate(f"axe.run({rules}).then(found => found.violations.map(one => one.id))") == []
