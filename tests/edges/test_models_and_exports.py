@@ -73,7 +73,7 @@ GIVEN = [
     refused("evaluate a.npy --captions captions.txt --metric spice", "fivesentences phi spice"),
     refused("evaluate a.npy --captions captions.txt --metric cidre", "expected one of"),
     refused("evaluate a.npy --metric cider", "give --captions FILE"),
-    refused("evaluate a.npy --mean --captions captions.txt", "at least two"),
+    refused("evaluate a.npy --mean --captions captions.txt --metric cider", "at least two"),
     refused("evaluate a.npy --labels twos.npy --instances x.json", "--labels", "--instances"),
     refused("evaluate a.npy --labels labels7.npy", "[7, 3]", "20 images"),
     refused("evaluate a.npy --labels twos.npy", "labels[0, 0]", "2.0", "1"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,7 +53,7 @@ class Annotations:
     cxc: Path | None = None
     people: bool = False
     data: Path = Path("data")
-    mirror: Mirror = None
+    mirror: Mirror = field(default=None, compare=False)  # which a variable of the environment may name
     categories: Path | None = None
     labels: Path | None = None
     instances: Path | None = None

@@ -9,7 +9,6 @@ Kando, Information Retrieval 11, 2008). bpref (Buckley and Voorhees, SIGIR 2004)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +32,7 @@ class Judged:
         gain: ``[pairs]`` 0 to 1, where 0 is wrong; without any value between, judgements are right or wrong.
         shape: Images and captions of the gallery.
         own: ``[captions]`` the image that each caption was written for; its gain is 1 where own items are kept.
+        queries: ``[queries]`` captions that have a judged image, ascending.
 
     Raises:
         InputError: If lengths disagree, an index is outside the gallery, a gain is not in 0 to 1, or a pair is there
@@ -44,6 +44,7 @@ class Judged:
     gain: NDArray[np.float64]
     shape: tuple[int, int]
     own: NDArray[np.int64]
+    queries: NDArray[np.int64] = field(init=False)
     _pools: dict[bool, tuple[NDArray[np.int64], NDArray[np.float64]]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class Judged:
         if len(cells) < len(gain):
             at = int(np.setdiff1d(np.arange(len(gain)), first)[0])
             raise InputError(f"caption {self.captions[at]} and image {self.images[at]} are judged a second time.")
+        object.__setattr__(self, "queries", np.unique(self.captions))
 
     @property
     def is_graded(self) -> bool:
@@ -76,11 +78,6 @@ class Judged:
     def metrics(self) -> tuple[str, ...]:
         """What is computed of these judgements."""
         return ("nDCG",) if self.is_graded else JUDGED_METRICS
-
-    @cached_property
-    def queries(self) -> NDArray[np.int64]:
-        """``[queries]`` captions that have a judged image, ascending."""
-        return np.unique(self.captions)
 
     def pool(self, keep_own: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the judged images of each query and their gains, both ``[queries, most]``; -1 and 0 behind the last.
