@@ -139,10 +139,10 @@ def test_figures_are_written_and_equal_each_time(photographed, suffix):
 @pytest.mark.slow
 def test_curves_of_folds_are_their_means(folder, monkeypatch):
     from fivesentences.cli import command_line
-    from fivesentences.pages import report
+    from fivesentences.pages import curves
 
     drawn = []
-    monkeypatch.setattr(report.Curves, "write", lambda self, path: drawn.append(self.lines))
+    monkeypatch.setattr(curves.Curves, "write", lambda self, path: drawn.append(self.lines))
     words = ["evaluate", "sims.npy", "--phi", "cider.npy", "--dataset", "coco-1k-5fold", "--ks", "1,2", "-q"]
     command_line(later=True).main([*words, "--figure", "c.pdf", "--json", "o.json"], standalone_mode=False)
     values = {(row["metric"], row["direction"], row["ground_truth"]): row["value"] for row in read_values("o.json")}
