@@ -116,12 +116,16 @@ def test_captions_of_systems_are_sorted_searched_and_shown_as_text(opened, tmp_p
     page = opened(folder=tmp_path / "look", width=width, scheme=scheme)
     assert page.said == [] and page.evaluate("window.bad") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("details.menu").evaluate("one => one.open") == (width == 1400)
+    if width == 1400:
+        page.locator("[data-theme-switch]").click()
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     first = page.locator("#cards .query h3").first
-    assert first.inner_text() == "Image 39" and page.locator("#said").inner_text().startswith("20 of 40")
+    assert first.text_content() == "Image 39" and page.locator("#said").inner_text().startswith("20 of 40")
     page.select_option("select[name=order]", "1-0")
-    assert first.inner_text() == "Image 0"
+    assert first.text_content() == "Image 0"
     page.locator("input[type=search]").fill("people 17")
-    assert page.locator("#cards .query").count() == 1 and first.inner_text() == "Image 17"
+    assert page.locator("#cards .query").count() == 1 and first.text_content() == "Image 17"
     page.evaluate(AXE.read_text(encoding="utf-8"))
     rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}"
     assert page.evaluate(f"axe.run({rules}).then(found => found.violations.map(one => one.id))") == []

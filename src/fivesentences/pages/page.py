@@ -143,11 +143,13 @@ def page_of(kind: str, title: str) -> str:
     def read(*names: str) -> str:
         return "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in names)
 
+    nav, _, main = read(f"{kind}.html").partition("<!-- main -->\n")
     values = {
-        "TITLE": escape(title), "STYLE": read("style.css", "shell.css", "gallery.css", "look.css"),
+        "NAV": nav, "MAIN": main, "TITLE": escape(title),
+        "STYLE": read("style.css", "shell.css", "gallery.css", "look.css"),
         "THEME": read("theme.js"), "SCRIPT": read("shared.js", f"{kind}.js"),
     }  # fmt: skip
-    return re.sub(r"@(TITLE|STYLE|THEME|SCRIPT)@", lambda match: values[match[1]], read(f"{kind}.html"))
+    return re.sub(r"@(NAV|MAIN|TITLE|STYLE|THEME|SCRIPT)@", lambda match: values[match[1]], read("frame.html"))
 
 
 def sentence_on(thumbnails: Thumbnails) -> str:

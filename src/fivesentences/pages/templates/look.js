@@ -1,5 +1,5 @@
 (() => {
-  const D = window.LOOK, root = document.documentElement, PAGE = 24;
+  const D = window.LOOK, PAGE = 24;
   const NAMES = { i2t: "Images to captions", t2i: "Captions to images" };
   const $ = (id) => document.getElementById(id);
 
@@ -348,22 +348,6 @@
     $("order-body").append(...D.checked.map((image) => put("div", {}, picture(image), put("p", {}, put("b", {}, `${image}: ${pictures.get(image)?.id ?? ""} `), firstCaption(image)))));
     $("order-body").after(put("ul", { class: "notes" }, ...D.images.said.map((one) => put("li", {}, one))));
   }
-
-  // --- the frame ---------------------------------------------------------------------------------------------
-  const button = document.querySelector("[data-theme-switch]"), system = matchMedia("(prefers-color-scheme: dark)");
-  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const label = () => { button.textContent = dark() ? "Light page" : "Dark page"; };
-  button.addEventListener("click", () => {
-    root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("fivesentences-theme", root.dataset.theme); } catch { /* not remembered, then */ }
-    label();
-  });
-  system.addEventListener("change", label);
-  label();
-  const wide = matchMedia("(min-width: 60.01rem)"), menu = document.querySelector("details.menu");
-  menu.open = wide.matches;
-  wide.addEventListener("change", () => { menu.open = wide.matches; });
-  menu.addEventListener("click", (event) => { if (event.target.closest("a") && !wide.matches) menu.open = false; });
 
   cloud();
   filter();
