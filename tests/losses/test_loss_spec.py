@@ -86,6 +86,12 @@ NAMES: list[tuple[str, str, dict[str, Any]]] = [
         "positive-aware alone, the positive's embedding less 0.1, own caption left out, margin 0.3",
         {"triplet": None, "positive_aware": {"below": 0.1, "references": "own_left_out", "margin": 0.3}},
     ),
+    ("fne=0.5,memory=8224,momentum=0.995,margin=0.2", "FNE, with memory", {"triplet": None, "fne_memory": {}}),
+    (
+        "fne=0.5,memory=512,momentum=0.9,pairs=50,candidates=100,margin=0.2",
+        "FNE, with memory, of 512, momentum 0.9, after 50 pairs, 100 candidates",
+        {"triplet": None, "fne_memory": {"size": 512, "momentum": 0.9, "pairs": 50, "candidates": 100}},
+    ),
     ("fne=0.5,margin=0.2", "FNE", {"triplet": None, "fne": {}}),
     (
         "fne=1,candidates=100,certainty=0.9,margin=0.2",

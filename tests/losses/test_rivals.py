@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import norm
 
-from fivesentences.losses import FalseNegativeWeights, LossSpec, PositiveAwareTriplet, RelevanceMargin, SoftLabels
+from fivesentences.losses import (
+    FalseNegativeMemory,
+    FalseNegativeWeights,
+    LossSpec,
+    PositiveAwareTriplet,
+    RelevanceMargin,
+    SoftLabels,
+    TripletLoss,
+)
+from fivesentences.losses.false_negative_memory import Remembered
 from fivesentences.losses.false_negative_weights import distributions_of
 from fivesentences.training.objective import Objective
 
@@ -177,3 +186,73 @@ def test_a_run_reads_the_phi_without_the_own_caption_where_the_loss_asks_for_it(
     seen = []
     Objective(spec, {"embedding|own_left_out": lambda rows: seen.append(rows) or np.eye(len(rows), dtype=np.float32)})
     assert not seen  # phi of a batch is computed when the batch is
+
+
+# --- FNE with its memory ---------------------------------------------------------------------------------------------
+
+
+def remembered_of(size: int, kept: int, seed: int) -> tuple[torch.Tensor, Remembered]:
+    """Return a batch's similarities, and those against itself by the copy and against a memory of several images."""
+    similarity, _ = batch(size, seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    draw = [0.5 + 0.5 * torch.rand(size, size + kept, generator=generator, dtype=torch.float64) for _ in range(2)]
+    of = torch.randint(0, 5, (size + kept,), generator=generator)
+    return similarity, Remembered(*draw, same=of[:size, None] == of[None, :])
+
+
+@pytest.mark.slow
+@given(size=st.integers(2, 7), kept=st.integers(0, 9), seed=st.integers(0, 2**20))
+def test_weights_over_the_memory_equal_the_formula_and_leave_out_the_own_image(size, kept, seed):
+    _, remembered = remembered_of(size, kept, seed)
+    loss = FalseNegativeMemory(pairs=2)
+    loss.known[:] = torch.tensor([[30, 27.0, 0.3], [60, 36.0, 0.6]])  # means .9 and .6
+    spreads = math.sqrt(0.3 / 29), math.sqrt(0.6 / 59)
+    weights = loss.drawn(remembered.captions, remembered.same)
+    for place, row in enumerate(remembered.captions.tolist()):
+        wanted = np.array(released_weights(row, place, (0.9, spreads[0]), (0.6, spreads[1])))
+        wanted[remembered.same[place].numpy()] = 0
+        if not wanted.any() and not remembered.same[place].all():
+            wanted[max(np.flatnonzero(~remembered.same[place].numpy()), key=lambda item: row[item])] = 1
+        np.testing.assert_allclose(weights[place].tolist(), wanted, atol=1e-9)
+
+
+@given(seeds=st.lists(st.integers(0, 2**20), min_size=1, max_size=6))
+def test_distributions_are_those_of_all_pairs_so_far(seeds):
+    loss, positives, negatives = FalseNegativeMemory(pairs=2), [], []
+    for seed in seeds:
+        similarity, _ = batch(6, seed)
+        loss(similarity, remembered_of(6, 4, seed)[1])
+        for place in range(6):
+            if similarity[place].argmax() == place == similarity[:, place].argmax():
+                positives.append(similarity[place, place].item())
+                negatives += [max(v for i, v in enumerate(similarity[place].tolist()) if i != place)]
+                negatives += [max(v for i, v in enumerate(similarity[:, place].tolist()) if i != place)]
+    assert loss.known[:, 0].tolist() == [len(positives), len(negatives)]
+    found = loss.distributions()
+    if len(positives) <= 2:
+        assert found == (None, None)
+    elif found[0] is not None:
+        assert (found[0][0], found[1][0]) == pytest.approx((np.mean(positives), np.mean(negatives)))
+        if len(seeds) == 1:  # later batches keep deviations from the mean as it was, as released
+            assert (found[0][1], found[1][1]) == pytest.approx((np.std(positives, ddof=1), np.std(negatives, ddof=1)))
+
+
+def test_one_candidate_is_drawn_and_its_hinge_is_of_the_memory():
+    similarity, _ = batch(2, 0)
+    captions = torch.tensor([[0.8, 0.1, 0.7], [0.2, 0.6, 0.1]], dtype=torch.float64)
+    images = torch.tensor([[0.9, 0.0, 0.3], [0.4, 0.5, 0.45]], dtype=torch.float64)
+    same = torch.tensor([[True, True, False], [False, True, True]])
+    wanted = (0.2 + 0.7 - 0.8) + max(0.2 + 0.2 - 0.6, 0) + max(0.2 + 0.3 - 0.9, 0) + (0.2 + 0.4 - 0.5)
+    found = FalseNegativeMemory()(similarity, Remembered(captions, images, same))
+    assert found.item() == pytest.approx(wanted)
+
+
+def test_without_a_memory_the_hardest_negative_of_the_batch_is_taken():
+    similarity, _ = batch(7, 2)
+    assert FalseNegativeMemory()(similarity).item() == TripletLoss(negatives="hardest")(similarity).item()
+
+
+def test_a_batch_of_one_image_has_no_negative():
+    similarity, remembered = remembered_of(3, 0, 0)
+    loss = FalseNegativeMemory()(similarity, remembered._replace(same=torch.ones(3, 3, dtype=torch.bool)))
+    assert loss.item() == 0

@@ -312,7 +312,7 @@ def test_without_labels_pmrp_is_a_dash_and_the_notes_say_so(build, make_scale, l
 def test_the_note_names_the_setting_that_dev_prefers_in_each_group(build, edited, make_scale):
     losses = ["sum", "max", "knn3"]
     rows = [{"role": "flickr30k", "model": "vsepp", "fraction": fraction, "loss": losses} for fraction in (0.1, 1.0)]
-    study = edited("knn_margin/table1", rows=rows, chosen_on_dev=losses, also_published=[], published=None)
+    study = edited("knn_margin/table1", rows=rows, chosen_on_dev=[losses], also_published=[], published=None)
     best = {0.1: "triplet=hardest,margin=0.2", 1.0: "triplet=3,margin=0.2"}
 
     def with_dev(frame):

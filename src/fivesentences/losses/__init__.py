@@ -11,6 +11,7 @@ first computed, not before.
 from typing import TYPE_CHECKING
 
 from fivesentences.lazy import lazily
+from fivesentences.losses.false_negative_memory import FalseNegativeMemory
 from fivesentences.losses.false_negative_weights import FalseNegativeWeights
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import Loss
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin
 
 __all__ = [
+    "FalseNegativeMemory",
     "FalseNegativeWeights",
     "InfoNCE",
     "Loss",

@@ -1,8 +1,8 @@
 """Negatives sampled by how unlikely they are to be false: the weights of FNE.
 
 Source: Li et al., "Your Negative May not Be True Negative" (ACM MM 2023, arXiv 2308.04380) and its released code
-(LuminosityX/FNE), whose constants are the defaults. FNE samples from a momentum memory and averages its two normal
-distributions over training; here the batch is the memory and gives the distributions, so that the loss has no state.
+(LuminosityX/FNE), whose constants are the defaults. Here the batch is the memory and gives the distributions, so that
+the loss has no state; ``fne_memory`` has the momentum memory of the paper.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class FalseNegativeWeights(Loss):
         """Return the weight with which each item is drawn as the negative of each query.
 
         Args:
-            scores: ``[B queries, B items]`` similarities, each query's positive on the diagonal.
+            scores: ``[B queries, B or more items]`` similarities, each query's positive on the diagonal.
             positive: Mean and standard deviation of similarities of positives.
             negative: The same of negatives.
         """
@@ -103,18 +103,23 @@ def distributions_of(scores: Tensor) -> tuple[tuple[float, float], tuple[float, 
 
     None if fewer than two pairs do, or all of their values are equal.
     """
-    place = torch.arange(len(scores), device=scores.device)
-    first = (scores.argmax(dim=1) == place) & (scores.argmax(dim=0) == place)
-    if int(first.sum()) < FEWEST:
+    sides = ranked_first(scores)
+    if len(sides[0]) < FEWEST:
         return None
-    others = scores.masked_fill(_own(scores), -torch.inf)
-    negatives = torch.cat([others.amax(dim=1)[first], others.amax(dim=0)[first]])
-    found = [(float(side.mean()), float(side.std(correction=0))) for side in (scores.diagonal()[first], negatives)]
+    found = [(float(side.mean()), float(side.std(correction=0))) for side in sides]
     return (found[0], found[1]) if all(spread > 0 for _, spread in found) else None
 
 
+def ranked_first(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return similarities of pairs that rank each other first, and of their hardest negatives in both directions."""
+    place = torch.arange(len(scores), device=scores.device)
+    first = (scores.argmax(dim=1) == place) & (scores.argmax(dim=0) == place)
+    others = scores.masked_fill(_own(scores), -torch.inf)
+    return scores.diagonal()[first], torch.cat([others.amax(dim=1)[first], others.amax(dim=0)[first]])
+
+
 def _own(scores: Tensor) -> Tensor:
-    return torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+    return torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
 
 
 def _log_normal(values: Tensor, mean: float, deviation: float) -> Tensor:

@@ -38,11 +38,12 @@ class Loss(Strict):
     Attributes:
         reads: ``"ranked"``: the loss is summed over all similarities that a model wants ranked. ``"similarity"``: it
             reads the one that evaluation reads. With a ``phi_read``, either is called as ``loss(similarity, phi)``.
+            ``"memory"``: it is called as ``loss(similarity, remembered)``.
         suffix: Text that follows the model's name in a folder, such as ``+sam``; empty for the triplet loss.
         title: Name in tables; empty for the triplet loss.
     """
 
-    reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
+    reads: ClassVar[Literal["ranked", "similarity", "memory"]] = "ranked"
     title: ClassVar[str] = ""
     suffix: ClassVar[str] = ""
 

@@ -8,6 +8,7 @@ from typing import Self, get_args
 from pydantic import model_validator
 
 from fivesentences.config.types import Strict
+from fivesentences.losses.false_negative_memory import FalseNegativeMemory
 from fivesentences.losses.false_negative_weights import FalseNegativeWeights
 from fivesentences.losses.info_nce import InfoNCE
 from fivesentences.losses.loss import MARGIN, Loss, Margin
@@ -39,6 +40,8 @@ class LossSpec(Strict):
     """Triplet loss that masks what fits nearly as well as the positive, as GIST and NV-Retriever do."""
     fne: FalseNegativeWeights | None = None
     """Triplet loss with negatives drawn by FNE's weights."""
+    fne_memory: FalseNegativeMemory | None = None
+    """The same from FNE's momentum memory, as published; for models with one vector per image and caption."""
     relevance_margin: RelevanceMargin | None = None
     """Triplet loss with the relevance that the negative lacks as its margin."""
     soft_labels: SoftLabels | None = None

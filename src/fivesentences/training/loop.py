@@ -31,6 +31,7 @@ from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import Batch, Loader, RunData
 from fivesentences.training.jobs import Stop
+from fivesentences.training.memory import Memory
 from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import DevScores, autocast, similarity_of
 from fivesentences.training.spec import RunSpec
@@ -74,6 +75,9 @@ class Training:
         self.objective = Objective(spec.loss, phis, spec.seed)
         # A loss may have parameters (a learned temperature); most have none.
         self.optimizer = Adam([*self.model.parameters(), *self.objective.parameters()])
+        self.memory: Memory | None = None
+        if (of_memory := spec.loss.fne_memory) is not None:
+            self.memory = Memory(self.model, of_memory.size, of_memory.momentum, data.train.image_of_caption)
         self.dev = data.dev.first(spec.training.selection_images)
         self.scores = DevScores(spec.training.selection, self.dev.corpus)
         self.loader = Loader(data.train, device)
@@ -147,12 +151,16 @@ class Training:
 
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()
+        remembered = None
         with autocast(self.device, self.settings.precision):
-            scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+            if self.memory is None:
+                scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+            else:
+                scores, remembered = self.memory.scores(self.model, batch, filling=self.epoch > 0)
         watched = scores.similarity if self.model.few_gradients is not None else None
         if watched is not None:
             watched.retain_grad()  # type: ignore[no-untyped-call]
-        loss = self.objective(scores, batch.rows)
+        loss = self.objective(scores, batch.rows, remembered)
         value = loss.item()
         if not math.isfinite(value):
             self._diverged(f"the loss is {value}")
@@ -218,6 +226,7 @@ class Training:
             "few_gradients": self.model.few_gradients,  # either way gives other bits
             "optimizer": self.optimizer.state,
             "objective": self.objective.state(),
+            "memory": None if self.memory is None else self.memory.state(),
             "random": torch.get_rng_state(),
             "cuda_random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
         }
@@ -228,6 +237,8 @@ class Training:
         self.model.few_gradients = state["few_gradients"]
         self.optimizer.restore(state["optimizer"])
         self.objective.restore(state["objective"])
+        if self.memory is not None:
+            self.memory.restore(state["memory"])
         for name in COUNTED:
             setattr(self, name, state[name])
         torch.set_rng_state(state["random"])

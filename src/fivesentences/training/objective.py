@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
+from fivesentences.losses.false_negative_memory import Remembered
 from fivesentences.models.matching import TrainingScores, precise
 from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 
@@ -37,20 +38,24 @@ class Objective:
             raise InputError(f"the loss reads phi {missing[0]!r} of the training captions, but it was not given.")
         terms = [term.build(seed) for term in spec.terms]
         # Those of what is ranked first, as their sum has always been rounded.
-        self.terms = sorted(terms, key=lambda term: term.reads == "similarity")
+        self.terms = sorted(terms, key=lambda term: term.reads != "ranked")
 
-    def __call__(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
+    def __call__(self, scores: TrainingScores, rows: np.ndarray, remembered: Remembered | None = None) -> Tensor:
         """Compute the loss of a batch.
 
         Args:
             scores: The model's output.
             rows: ``[B]`` which training captions the batch contains.
+            remembered: The batch against a memory, for losses that read one.
 
         Returns:
             A scalar: hinge losses are sums over the batch, the others means times their weight.
         """
         loss = scores.similarity.new_zeros((), dtype=torch.float32) if scores.extra is None else scores.extra
         for term in self.terms:
+            if term.reads == "memory":
+                loss = loss + term(precise(scores.similarity), remembered)  # type: ignore[call-arg]
+                continue
             phis = [self._phis[key] for key in term.phi_keys]
             phi = [torch.from_numpy(mean_of_batches(phis, rows)).to(scores.similarity.device)] if phis else []
             of_term = scores.ranked if term.reads == "ranked" else ((1.0, scores.similarity),)

@@ -474,8 +474,8 @@ class RunTable(TableSpec):
     published_setting: PublishedSetting | None = None
     also_published: list[str | AlsoPublished] = Field(default=[])
     """Published rows shown without a row of ours."""
-    chosen_on_dev: list[Name] = Field(default=[])
-    """Losses that differ in a setting to be tuned: a note says which has the best mean dev Rsum in each group."""
+    chosen_on_dev: list[list[Name]] = Field(default=[])
+    """Losses that differ in a setting to be tuned, a list per rule: notes say which has the best mean dev Rsum."""
 
 
 class PairedTable(TableSpec):

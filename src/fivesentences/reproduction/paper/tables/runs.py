@@ -130,10 +130,10 @@ def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
         if any(row.keys["model"] == CHANCE for group in groups for row in group.rows):
             notes.append("Random ranking: its mean over all orders; medians and hubs have no closed form.")
         notes.append("Bold: the best mean of our rows within a group, as shown.")
-        tuned = [
-            row for row in made if row.loss in spec.chosen_on_dev and results.dev_score(row.runs[0].name) is not None
-        ]
-        notes += [_on_choice(of_group, study, results) for of_group in grouped(tuned, key_of).values()]
+        scored = [row for row in made if results.dev_score(row.runs[0].name) is not None]
+        for losses in spec.chosen_on_dev:
+            tuned = [row for row in scored if row.loss in losses]
+            notes += [_on_choice(of_group, study, results) for of_group in grouped(tuned, key_of).values()]
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     unnamed = {"noise"} if all(row.noise is None for row in made) else set()
     csv = csv_of([key for key in KEYS if key not in unnamed], COMPARED)
