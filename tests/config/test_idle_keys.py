@@ -53,7 +53,8 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "LossSpec": (LOSS, {"margin"}),
     "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),
     "PositiveAwareTriplet": (LOSS, {"margin", "phi"}),
-    "FalseNegativeWeights": (LOSS, {"candidates", "certainty", "decay", "margin"}),
+    "FalseNegativeMemory": (LOSS, {"pairs"}),
+    "FalseNegativeWeights": (LOSS, {"certainty", "decay", "margin"}),
     "RelevanceMargin": (LOSS, {"phi"}),
     "SoftLabels": (LOSS, {"phi", "phi_temperature", "temperature"}),
     "SemanticAdaptiveMargin": (
