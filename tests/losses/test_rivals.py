@@ -21,7 +21,7 @@ from fivesentences.losses import (
     SoftLabels,
     TripletLoss,
 )
-from fivesentences.losses.false_negative_memory import Remembered
+from fivesentences.losses.false_negative_memory import Remembered, _drawn
 from fivesentences.losses.false_negative_weights import distributions_of
 from fivesentences.training.objective import Objective
 
@@ -207,13 +207,23 @@ def test_weights_over_the_memory_equal_the_formula_and_leave_out_the_own_image(s
     loss = FalseNegativeMemory(pairs=2)
     loss.known[:] = torch.tensor([[30, 27.0, 0.3], [60, 36.0, 0.6]])  # means .9 and .6
     spreads = math.sqrt(0.3 / 29), math.sqrt(0.6 / 59)
-    weights = loss.drawn(remembered.captions, remembered.same)
+    of_query, item, weight = loss.candidates_of(remembered.captions, remembered.same)
+    weights = torch.zeros_like(remembered.captions)
+    weights[of_query, item] = weight
     for place, row in enumerate(remembered.captions.tolist()):
         wanted = np.array(released_weights(row, place, (0.9, spreads[0]), (0.6, spreads[1])))
         wanted[remembered.same[place].numpy()] = 0
-        if not wanted.any() and not remembered.same[place].all():
-            wanted[max(np.flatnonzero(~remembered.same[place].numpy()), key=lambda item: row[item])] = 1
         np.testing.assert_allclose(weights[place].tolist(), wanted, atol=1e-9)
+
+
+def test_a_query_whose_items_are_all_easy_takes_the_hardest():
+    loss = FalseNegativeMemory(margin=0.5)
+    loss.known[0] = torch.tensor([300, 300.0, 1])  # positives are 1 in the mean, so that all below .5 is easy
+    scores = torch.tensor([[0.4, 0.3, 0.1, 0.2], [0.0, 0.4, 0.2, 0.3]], dtype=torch.float64)
+    same = torch.tensor([[True, False, False, False], [False, True, False, True]])
+    similarity = torch.tensor([[0.1, 0.2], [0.2, 0.1]], dtype=torch.float64)  # no pair ranks each other first
+    wanted = (0.5 + 0.3 - 0.4) + (0.5 + 0.2 - 0.4)
+    assert loss(similarity, Remembered(scores, scores, same)).item() == pytest.approx(2 * wanted)
 
 
 @given(seeds=st.lists(st.integers(0, 2**20), min_size=1, max_size=6))
@@ -256,3 +266,17 @@ def test_a_batch_of_one_image_has_no_negative():
     similarity, remembered = remembered_of(3, 0, 0)
     loss = FalseNegativeMemory()(similarity, remembered._replace(same=torch.ones(3, 3, dtype=torch.bool)))
     assert loss.item() == 0
+
+
+@pytest.mark.slow
+def test_items_of_a_memory_are_drawn_as_often_as_their_weights_say():
+    weights = torch.tensor([[0.0, 1, 0, 3, 0], [0, 0, 0, 0, 0], [2, 2, 2, 0, 0], [0, 0, 0, 0, 5]])
+    of_query, item = weights.nonzero(as_tuple=True)
+    torch.manual_seed(0)
+    drawn = torch.stack([_drawn(of_query, item, weights[of_query, item], 4) for _ in range(4000)], dim=1)
+    assert (drawn[1] == -1).all()
+    for row, weight in zip(drawn[[0, 2, 3]].numpy(), weights[[0, 2, 3]].double().numpy(), strict=True):
+        counts, some = np.bincount(row, minlength=5), weight > 0
+        assert counts[~some].sum() == 0
+        wanted = 4000 * weight[some] / weight.sum()
+        assert np.abs(counts[some] - wanted).max() <= 4 * np.sqrt(wanted.max())

@@ -91,28 +91,32 @@ class FalseNegativeMemory(FalseNegativeWeights):
         self._count(similarity.detach())
         total = similarity.new_zeros(())
         for scores in (remembered.captions, remembered.images):
-            weights = self.drawn(scores.detach(), remembered.same)
-            some = weights.sum(dim=1) > 0  # a batch of one image's captions may have no negative
-            if bool(some.any()):
-                negative = scores[some].gather(1, torch.multinomial(weights[some], 1))[:, 0]
-                total = total + (self.margin + negative - scores.diagonal()[some]).clamp(min=0).sum()
+            known = scores.detach()
+            of_query, item, weight = self.candidates_of(known, remembered.same)
+            drawn = _drawn(of_query, item, weight, len(scores))
+            without = (drawn < 0).nonzero()[:, 0]
+            if len(without):
+                others = known[without].masked_fill(remembered.same[without], -torch.inf)
+                drawn[without] = torch.where(others.amax(dim=1) > -torch.inf, others.argmax(dim=1), -1)
+            found = drawn >= 0  # a batch of one image's captions may have no negative
+            negative = scores.gather(1, drawn.clamp(min=0)[:, None])[:, 0]
+            total = total + (self.margin + negative - scores.diagonal())[found].clamp(min=0).sum()
         return total
 
-    def drawn(self, scores: Tensor, same: Tensor) -> Tensor:
-        """Return the weight ``[B, B + M]`` with which each item is drawn as the negative of each query."""
+    def candidates_of(self, scores: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the items that may be drawn, ordered by query: the query, the item and its weight, ``[candidates]``.
+
+        Items of the query's own image, and easy ones, are none; of a large memory nearly all are easy.
+        """
+        near = ~same
+        if self.known[0, 0]:
+            near &= scores > float(self.known[0, 1] / self.known[0, 0]) - self.margin
+        of_query, item = near.nonzero(as_tuple=True)
+        some, of_own = scores[of_query, item], scores.diagonal()[of_query]
         positive, negative = self.distributions()
         if positive is not None and negative is not None:
-            weights = self.weights(scores, positive, negative)
-        else:
-            weights = torch.exp(-self.decay * (scores - scores.diagonal()[:, None]) ** 2)
-            if self.known[0, 0]:
-                mean = float(self.known[0, 1] / self.known[0, 0])
-                weights = weights.masked_fill(scores <= mean - self.margin, 0)
-        weights = weights.masked_fill(same, 0)
-        hardest = scores.masked_fill(same, -torch.inf)
-        rows = (weights.sum(dim=1) == 0) & ~same.all(dim=1)
-        weights[rows, hardest.argmax(dim=1)[rows]] = 1
-        return weights
+            return of_query, item, self.weight_of(some, of_own, positive, negative)
+        return of_query, item, torch.exp(-self.decay * (some - of_own) ** 2)
 
     def distributions(self) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
         """Return mean and standard deviation of positives and of hardest negatives; None before enough are known."""
@@ -138,3 +142,18 @@ class FalseNegativeMemory(FalseNegativeWeights):
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go back to a state."""
         self.known.copy_(state["known"])
+
+
+def _drawn(of_query: Tensor, item: Tensor, weight: Tensor, queries: int) -> Tensor:
+    """Return ``[queries]`` an item of each, drawn by the weights of its candidates; -1 for a query without any."""
+    drawn = torch.full((queries,), -1, device=item.device)
+    counts = torch.bincount(of_query, minlength=queries)
+    some = counts.nonzero()[:, 0]
+    if len(some):
+        last = counts.cumsum(0)[some] - 1
+        first, ends = last - counts[some] + 1, weight.double().cumsum(0)
+        before = ends[first] - weight[first]
+        point = before + torch.rand(len(some), device=item.device, dtype=ends.dtype) * (ends[last] - before)
+        place = torch.searchsorted(ends, point, right=True)
+        drawn[some] = item[torch.minimum(torch.maximum(place, first), last)]  # where a sum rounds
+    return drawn

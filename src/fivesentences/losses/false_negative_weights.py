@@ -90,12 +90,18 @@ class FalseNegativeWeights(Loss):
             positive: Mean and standard deviation of similarities of positives.
             negative: The same of negatives.
         """
+        weights = self.weight_of(scores, scores.diagonal()[:, None], positive, negative)
+        return weights.masked_fill(_own(scores) | (scores <= positive[0] - self.margin), 0)
+
+    def weight_of(
+        self, scores: Tensor, of_own: Tensor, positive: tuple[float, float], negative: tuple[float, float]
+    ) -> Tensor:
+        """Return the weight of items by their similarities and those of their queries' positives, of one shape."""
         odds = _log_normal(scores, *positive) - _log_normal(scores, *negative) - math.log(self.candidates - 1)
         probability = torch.sigmoid(odds)
-        weights = torch.exp(-self.decay * (scores - scores.diagonal()[:, None]) ** 2)
+        weights = torch.exp(-self.decay * (scores - of_own) ** 2)
         suspected = 1 - probability < self.certainty
-        weights = torch.where(suspected, torch.exp(-self.decay * probability), weights)
-        return weights.masked_fill(_own(scores) | (scores <= positive[0] - self.margin), 0)
+        return torch.where(suspected, torch.exp(-self.decay * probability), weights)
 
 
 def distributions_of(scores: Tensor) -> tuple[tuple[float, float], tuple[float, float]] | None:
