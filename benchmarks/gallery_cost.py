@@ -350,7 +350,9 @@ def measured(name: str, folder: Path, cores: int, limit_s: float, memory: float,
     return cell | found
 
 
-def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespace) -> dict[str, Any]:
+def cell_of(
+    name: str, folder: Path, n: int, cores: int, given: argparse.Namespace, record: dict[str, Any]
+) -> dict[str, Any]:
     """One cell: the process of median CPU time, or parts of the queries, or why it was not run."""
     from fivesentences.machine import available_memory
 
@@ -359,7 +361,7 @@ def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespa
     if (needed := contestant.bytes_needed(n)) > memory:
         return {"not_run": f"needs {needed / GB:,.0f} GB", "needed_bytes": needed}
     if given.share < 1:
-        return by_parts(name, folder, cores, given, memory)
+        return by_parts(name, folder, cores, given, record, memory)
     if name == "ranx" and not (folder / "lists.npz").exists():
         measured("faiss", folder, len(os.sched_getaffinity(0)), given.limit_s, memory)
     runs = []
@@ -371,18 +373,31 @@ def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespa
     return cell | {"runs": [round(run["cpu_s"], 3) for run in runs]}
 
 
-def by_parts(name: str, folder: Path, cores: int, given: argparse.Namespace, memory: float) -> dict[str, Any]:
+def by_parts(
+    name: str, folder: Path, cores: int, given: argparse.Namespace, record: dict[str, Any], memory: float
+) -> dict[str, Any]:
     """One cell from two shares of the queries: what does not depend on the share, and the rest extended to all.
 
-    Memory is that of the larger share.
+    Memory is that of the larger share. A share that was run is kept until both are.
     """
     if not CONTESTANTS[name].parts:
         return {"not_run": "cannot be run by parts"}
     shares = (given.share / 2, given.share)
-    half, part = (measured(name, folder, cores, given.limit_s, memory, share) for share in shares)
+    runs, kept = [], record.setdefault("shares", {})
+    for share in shares:
+        key = f"{folder.name}/{cores}/{name}/{share}"
+        if key not in kept:
+            kept[key] = measured(name, folder, cores, given.limit_s, memory, share)
+            keep(given.out, record)
+        runs.append(kept.pop(key) if "not_run" in kept[key] else kept[key])
+        if "not_run" in runs[-1]:
+            return runs[-1]
     (folder / "lists.npz").unlink(missing_ok=True)
-    if stopped := next((one for one in (half, part) if "not_run" in one), None):
-        return stopped
+    for share in shares:
+        del kept[f"{folder.name}/{cores}/{name}/{share}"]
+    if not kept:
+        del record["shares"]
+    half, part = runs
     cell = {key: value for key, value in part.items() if key != "recall"} | {"share": given.share}
     for key in ("cpu_s", "wall_s"):
         fixed = min(max(2 * half[key] - part[key], 0), part[key])
@@ -470,7 +485,7 @@ def run_all(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
             subprocess.run([sys.executable, __file__, "--child", "make", "--folder", where], check=True)
         record["sizes"][str(n)] = {"captions": PER_IMAGE * n, "text": (where / "source.txt").read_text()}
         load = os.getloadavg()[0]
-        cell = cell_of(name, where, n, count, given)
+        cell = cell_of(name, where, n, count, given, record)
         kept[f"{n}/{count}/{name}"] = cell | {"load": round(load, 2), "commit": here["commit"]}
         keep(given.out, record)
         told = cell.get("not_run") or (
@@ -626,7 +641,7 @@ def write_csv(record: dict[str, Any], path: Path) -> None:
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw CPU seconds and peak memory on one core against the number of pairs; hollow marks are needed, not run."""
+    """Draw CPU seconds and peak memory on one core against the number of pairs; hollow marks were not run whole."""
     import matplotlib.pyplot as plt
     import matplotlib.style
 
@@ -643,17 +658,24 @@ def draw(record: dict[str, Any], path: Path) -> None:
             found = {n: record["cells"].get(f"{n}/1/{name}", {}) for n in sizes}
             ran = {n: cell for n, cell in found.items() if cell and "not_run" not in cell}
             needed = {n: cell["needed_bytes"] for n, cell in found.items() if "needed_bytes" in cell}
-            at = [cells(n) for n in ran]
+            whole = {n: cell for n, cell in ran.items() if "share" not in cell}
             how = looks[name] | {"markersize": 4}
-            seconds.plot(at, [cell["cpu_s"] for cell in ran.values()], label=CONTESTANTS[name].label, **how)
-            memory.plot(at, [cell["peak_bytes"] / GB for cell in ran.values()], **how)
-            hollow = how | {"linestyle": "none", "markerfacecolor": "none"}
+            hollow = how | {"linestyle": "none", "markerfacecolor": "white"}
+            cpu = [cell["cpu_s"] for cell in ran.values()]
+            seconds.plot([cells(n) for n in ran], cpu, label=CONTESTANTS[name].label, **how)
+            extended = {n: cell["cpu_s"] for n, cell in ran.items() if n not in whole}
+            if extended:
+                seconds.plot([cells(n) for n in extended], [*extended.values()], **hollow)
+            memory.plot([cells(n) for n in whole], [cell["peak_bytes"] / GB for cell in whole.values()], **how)
+            hollow["markerfacecolor"] = "none"
             memory.plot([cells(n) for n in needed], [bytes_ / GB for bytes_ in needed.values()], **hollow)
         top = record["about"]["memory_gb"]
         memory.axhline(top, **CHANCE)
         memory.annotate(f"this machine: {top} GB", (0.02, top), (0, 2), xycoords=("axes fraction", "data"),
                         textcoords="offset points", fontsize=SMALL)  # fmt: skip
-        for panel, label in ((seconds, "CPU seconds, one core"), (memory, "peak memory, GB; hollow: needed")):
+        by_parts_too = any("share" in cell for cell in record["cells"].values())
+        of_seconds = "CPU seconds, one core" + ("; hollow: extended" if by_parts_too else "")
+        for panel, label in ((seconds, of_seconds), (memory, "peak memory, GB; hollow: needed")):
             panel.set(xscale="log", yscale="log", xlabel="images × captions")
             panel.set_title(label, fontsize=9)
         figure.subplots_adjust(left=0.07, right=0.99, top=0.92, bottom=0.38, wspace=0.16)
