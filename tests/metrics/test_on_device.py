@@ -88,6 +88,21 @@ def test_every_number_is_that_of_numpy(device, ties):
     assert ProtocolScorer(whole, **options)(whole).values == expected.values
 
 
+@every_device
+def test_parts_find_their_own_items_where_blocks_of_another_place_round_otherwise(device):
+    rng = np.random.default_rng(6)
+    images, texts = (rng.normal(size=(n, 301)).astype(np.float32) for n in (40, 200))
+    owner, both = np.arange(200) % 40, Products(images, texts, device=device)
+    whole = read_products(both, owner, 10)
+    parts = [read_products(both, owner, 10, np.arange(first, 200, 3)) for first in range(3)]
+    for part in parts:
+        assert (part.places["t2i"].equal == 1).all()
+    for name in ("ahead", "equal", "earlier"):
+        counted = sum(getattr(part.places["i2t"], name) for part in parts)
+        np.testing.assert_array_equal(counted, getattr(whole.places["i2t"], name))
+    assert (whole.places["i2t"].equal == 1).all()
+
+
 @pytest.mark.gpu
 @NO_CUDA
 def test_equal_vectors_have_equal_scores_wherever_they_stand(monkeypatch):

@@ -88,12 +88,11 @@ def read_on_device(
         left = torch.from_numpy(products.vectors_of_images()).to(products.device)
         own = _own(products, left, pairing)
         best, target, own_equal = best_own(own, pairing)
-        given = {"i2t": (best, target, n_captions), "t2i": (own[some], pairing[some], n_images)}
         sides = {
-            side: _Side(*(torch.from_numpy(one).to(left.device) for one in (score, item)), min(depth, n_items))
-            for side, (score, item, n_items) in given.items()
+            "i2t": _Side(*_sent(left, best, target), depth=min(depth, n_captions)),
+            "t2i": _Side(*_sent(left, own[some], pairing[some]), depth=min(depth, n_images)),
         }
-        of_captions = torch.from_numpy(some).to(left.device)
+        (of_captions,) = _sent(left, some)
         what = f"rank {n_images:,} images and {len(some):,} captions"
         starts = range(0, len(some), CAPTIONS_PER_BLOCK)
         with Bar(what, len(starts), delay=SECONDS_WITHOUT_BAR) as bar:
@@ -101,6 +100,8 @@ def read_on_device(
                 texts = slice(start, min(start + CAPTIONS_PER_BLOCK, len(some)))
                 for images, scores in _blocks(left, products.vectors_of_captions(some[texts])):
                     row = torch.arange(images.start, images.stop, device=left.device)
+                    at = _own_cells(pairing[some[texts]], images)
+                    scores[_sent(left, *at)] = _sent(left, own[some[texts]][at[1]])[0]  # its last digit may differ here
                     sides["i2t"].offer(images, scores, _keys(scores, of_captions[texts]), of_captions[texts])
                     turned = scores.T.contiguous()
                     sides["t2i"].offer(texts, turned, _keys(turned, row), row)
@@ -113,17 +114,20 @@ def read_on_device(
 
 
 def _own(products: Products, left: Tensor, pairing: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return ``[captions]`` the score of each caption with its own image, with the bits of its block."""
-    import torch
-
+    """Return ``[captions]`` the score of each caption with its own image."""
     own = np.empty(len(pairing), dtype=np.float32)
     for start in range(0, len(pairing), CAPTIONS_PER_BLOCK):
         texts = np.arange(start, min(start + CAPTIONS_PER_BLOCK, len(pairing)))
         for images, scores in _blocks(left, products.vectors_of_captions(texts), pairing[texts]):
-            inside = np.flatnonzero((pairing[texts] >= images.start) & (pairing[texts] < images.stop))
-            at = (torch.from_numpy(one).to(left.device) for one in (pairing[texts][inside] - images.start, inside))
-            own[texts[inside]] = scores[tuple(at)].cpu().numpy()
+            at = _own_cells(pairing[texts], images)
+            own[texts[at[1]]] = scores[_sent(left, *at)].cpu().numpy()
     return own
+
+
+def _own_cells(owners: NDArray[np.int64], images: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and columns of a block that are an image and its own caption; ``owners`` of the block's captions."""
+    inside = np.flatnonzero((owners >= images.start) & (owners < images.stop))
+    return owners[inside] - images.start, inside
 
 
 def _blocks(left: Tensor, vectors: NDArray[Any], of: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Tensor]]:
@@ -134,7 +138,7 @@ def _blocks(left: Tensor, vectors: NDArray[Any], of: NDArray[np.int64] | None = 
     import torch
 
     right = left.new_zeros((CAPTIONS_PER_BLOCK, left.shape[1]))
-    right[: len(vectors)] = torch.from_numpy(vectors).to(left.device)
+    (right[: len(vectors)],) = _sent(left, vectors)
     for start in range(0, len(left), IMAGES_PER_BLOCK):
         images = slice(start, min(start + IMAGES_PER_BLOCK, len(left)))
         if of is not None and not ((of >= images.start) & (of < images.stop)).any():
@@ -156,6 +160,13 @@ def _keys(scores: Tensor, items: Tensor) -> Tensor:
 def _turned(bits: Any) -> Any:
     """Return the bits of float32 as integers in their order, and back."""
     return bits ^ ((bits >> 31) & 0x7FFFFFFF)
+
+
+def _sent(left: Tensor, *arrays: NDArray[Any]) -> tuple[Tensor, ...]:
+    """Return arrays as tensors beside the vectors of the images."""
+    import torch
+
+    return tuple(torch.from_numpy(one).to(left.device) for one in arrays)
 
 
 @contextmanager
