@@ -36,13 +36,14 @@ class _Side:
         best: ``[queries]`` the best score of an own item.
         target: ``[queries]`` the first own item that has it.
         depth: How many items are kept.
+        left: Vectors of the images, on the device.
     """
 
-    def __init__(self, best: Tensor, target: Tensor, depth: int):
+    def __init__(self, best: NDArray[np.floating], target: NDArray[np.int64], depth: int, left: Tensor):
         import torch
 
-        self.best, self.target = best, target
-        how: dict[str, Any] = {"dtype": torch.int64, "device": best.device}
+        self.best, self.target = _sent(left, best, target)
+        how: dict[str, Any] = {"dtype": torch.int64, "device": left.device}
         self.keys = torch.full((len(best), depth), LEAST, **how)
         self.ahead, self.equal, self.earlier = torch.zeros((3, len(best)), **how)
 
@@ -89,8 +90,8 @@ def read_on_device(
         own = _own(products, left, pairing)
         best, target, own_equal = best_own(own, pairing)
         sides = {
-            "i2t": _Side(*_sent(left, best, target), depth=min(depth, n_captions)),
-            "t2i": _Side(*_sent(left, own[some], pairing[some]), depth=min(depth, n_images)),
+            "i2t": _Side(best, target, min(depth, n_captions), left),
+            "t2i": _Side(own[some], pairing[some], min(depth, n_images), left),
         }
         (of_captions,) = _sent(left, some)
         what = f"rank {n_images:,} images and {len(some):,} captions"
@@ -154,7 +155,8 @@ def _keys(scores: Tensor, items: Tensor) -> Tensor:
     """Return ``[queries, items]`` integers in the order of scores, of equal ones the lower index above."""
     import torch
 
-    return (_turned(scores.view(torch.int32)).to(torch.int64) << 32) | (LAST - items)
+    in_order: Tensor = _turned(scores.view(torch.int32)).to(torch.int64)
+    return (in_order << 32) | (LAST - items)
 
 
 def _turned(bits: Any) -> Any:
