@@ -1,9 +1,9 @@
 """Rankings of products on a GPU: what ``in_blocks`` reads on the processor, by torch, which is imported only there.
 
-Vectors are prepared on the processor; products are float32 there too, never TF32, and every block has one shape, so
-that equal vectors have equal scores wherever they stand. Equal scores are ordered by index, lower first. Sums are added
-in another order than on the processor, so that scores nearer than some 1e-6 may change places, as they may between two
-kinds of processors.
+Vectors are prepared on the processor; products are float32 there too, never TF32. Every block has one shape, which is
+meant to give equal vectors equal scores wherever they stand (a test marked ``gpu`` checks it; MKL's blocks on a
+processor do not). Equal scores are ordered by index, lower first. Sums are added in another order than by numpy, so
+that scores nearer than some 1e-6 may change places, as they may between two kinds of processors.
 """
 
 from __future__ import annotations
