@@ -11,8 +11,9 @@ product, 2 n m d operations in tiles, is the limit of any exact program. All rec
 Captions are Flickr30K's if FIVESENTENCES_MIRROR has them, beyond its 31,014 images spliced from two of its images;
 otherwise generated. faiss and ranx are installed into FOLDER/rivals. Every finished cell is kept in the JSON, and a
 later call goes on from there; --again NAME measures a program anew. A program that needs more memory than is left is
-not run, and one that exceeds it or --limit-s is stopped; the cell says so. --share 0.1 runs a twentieth and a tenth of
-the queries where a program can, and extends the line through both.
+not run, and one that exceeds it or --limit-s is stopped; the cell says so. --share 0.05 runs a fortieth and a twentieth
+of the queries where a program can, and extends the line through both: its start is what preparing costs, once, and its
+slope what queries cost. Ours then writes a part (--queries), so that joining the parts is not counted.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def cells(n: int) -> float:
 
 CONTESTANTS = {
     "product": Contestant("bare product, 2nmd", arrays, parts=True),
-    "ours": Contestant("ours: recall, NCS by two phi", lambda n: 0),
-    "ours_recall": Contestant("ours: recall alone", lambda n: 0),
+    "ours": Contestant("ours: recall, NCS by two phi", arrays, parts=True),
+    "ours_recall": Contestant("ours: recall alone", arrays, parts=True),
     "faiss": Contestant("faiss, flat index", lambda n: 2 * arrays(n), parts=True),
     "ranx": Contestant("ranx, on lists of faiss (not counted)", lambda n: 0),
     # The whole similarity, a boolean of each pair, and two integers of each item of a batch's lists.
@@ -313,6 +314,8 @@ def command_of(name: str, folder: Path, share: float) -> list[str]:
         if name == "ours":
             given += ["--captions", str(folder / "captions.txt"), "--metric", "cider"]
             given += ["--metric", "embedding:wordllama"]
+        if share < 1:
+            given += ["--queries", f"0:{round(share * int(folder.name))}"]
         return given
     python = folder.parent / "rivals" / "bin" / "python" if name in IN_RIVALS else sys.executable
     return [str(python), __file__, "--child", name, "--folder", str(folder), "--share", str(share)]
@@ -339,15 +342,17 @@ def measured(name: str, folder: Path, cores: int, limit_s: float, memory: float,
         return cell | {"not_run": f"over {memory / GB:.3g} GB"}
     if status:
         sys.exit(f"{name} failed on {folder.name} images: status {status}")
-    found = json.loads(result.read_text())
-    if name in OURS:
+    found = {} if name in OURS and share < 1 else json.loads(result.read_text())  # a part has no numbers yet
+    if name in OURS and share == 1:
         values = {(one["metric"], one["direction"]): one["value"] for one in found["values"]}
         recall = [values[f"R@{k}", side] for side in ("i2t", "t2i") for k in KS]
         found = {"recall": recall, "numbers": len(found["values"])}
     return cell | found
 
 
-def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespace) -> dict[str, Any]:
+def cell_of(
+    name: str, folder: Path, n: int, cores: int, given: argparse.Namespace, record: dict[str, Any]
+) -> dict[str, Any]:
     """One cell: the process of median CPU time, or parts of the queries, or why it was not run."""
     from fivesentences.machine import available_memory
 
@@ -355,21 +360,10 @@ def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespa
     memory = given.memory_gb * GB if given.memory_gb else math.inf if left is None else 0.95 * left
     if (needed := contestant.bytes_needed(n)) > memory:
         return {"not_run": f"needs {needed / GB:,.0f} GB", "needed_bytes": needed}
+    if given.share < 1:
+        return by_parts(name, folder, cores, given, record, memory)
     if name == "ranx" and not (folder / "lists.npz").exists():
         measured("faiss", folder, len(os.sched_getaffinity(0)), given.limit_s, memory)
-    if given.share < 1:
-        if not contestant.parts:
-            # Ours would need a part of the queries against whole galleries, which the command does not offer.
-            return {"not_run": "cannot be run by parts"}
-        half, whole = (
-            measured(name, folder, cores, given.limit_s, memory, part) for part in (given.share / 2, given.share)
-        )
-        (folder / "lists.npz").unlink(missing_ok=True)
-        if "not_run" in half or "not_run" in whole:
-            return whole
-        line = {key: min(max(2 * half[key] - whole[key], 0), whole[key]) for key in ("cpu_s", "wall_s")}
-        extended = {key: start + (whole[key] - start) / given.share for key, start in line.items()}
-        return {key: value for key, value in whole.items() if key != "recall"} | extended | {"share": given.share}
     runs = []
     for _ in range(REPEAT if n <= REPEAT_UP_TO else 1):
         runs.append(measured(name, folder, cores, given.limit_s, memory))
@@ -377,6 +371,39 @@ def cell_of(name: str, folder: Path, n: int, cores: int, given: argparse.Namespa
             return runs[-1]
     cell = sorted(runs, key=lambda run: run["cpu_s"])[len(runs) // 2]
     return cell | {"runs": [round(run["cpu_s"], 3) for run in runs]}
+
+
+def by_parts(
+    name: str, folder: Path, cores: int, given: argparse.Namespace, record: dict[str, Any], memory: float
+) -> dict[str, Any]:
+    """One cell from two shares of the queries: what does not depend on the share, and the rest extended to all.
+
+    Memory is that of the larger share. A share that was run is kept until both are.
+    """
+    if not CONTESTANTS[name].parts:
+        return {"not_run": "cannot be run by parts"}
+    shares = (given.share / 2, given.share)
+    runs, kept = [], record.setdefault("shares", {})
+    for share in shares:
+        key = f"{folder.name}/{cores}/{name}/{share}"
+        if key not in kept:
+            kept[key] = measured(name, folder, cores, given.limit_s, memory, share)
+            keep(given.out, record)
+        runs.append(kept.pop(key) if "not_run" in kept[key] else kept[key])
+        if "not_run" in runs[-1]:
+            return runs[-1]
+    (folder / "lists.npz").unlink(missing_ok=True)
+    for share in shares:
+        del kept[f"{folder.name}/{cores}/{name}/{share}"]
+    if not kept:
+        del record["shares"]
+    half, part = runs
+    cell = {key: value for key, value in part.items() if key != "recall"} | {"share": given.share}
+    for key in ("cpu_s", "wall_s"):
+        fixed = min(max(2 * half[key] - part[key], 0), part[key])
+        cell |= {f"half_{key}": half[key], f"part_{key}": part[key], f"fixed_{key}": fixed}
+        cell[key] = fixed + (part[key] - fixed) / given.share
+    return cell
 
 
 def install_rivals(folder: Path) -> Path:
@@ -438,7 +465,7 @@ def run_all(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for key in [key for key in kept if key.rpartition("/")[2] in given.again]:
         del kept[key]
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    cores = [count for count in (1, 2) if count <= here["cores"]]
+    cores = [count for count in given.cores if count <= here["cores"]]
     missing = [
         (n, count, name)
         for n in sorted(given.images)
@@ -450,7 +477,7 @@ def run_all(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for name in dict.fromkeys(name for *_, name in missing):  # compiled files are written, numba's too
         if not (warm / "source.txt").exists():
             subprocess.run([sys.executable, __file__, "--child", "make", "--folder", warm], check=True)
-        measured(name, warm, 1, 600, math.inf)
+        measured(name, warm, 1, 600, math.inf, given.share if CONTESTANTS[name].parts else 1.0)
     for n, count, name in missing:
         where = folder / str(n)
         if not (where / "source.txt").exists():
@@ -458,7 +485,7 @@ def run_all(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
             subprocess.run([sys.executable, __file__, "--child", "make", "--folder", where], check=True)
         record["sizes"][str(n)] = {"captions": PER_IMAGE * n, "text": (where / "source.txt").read_text()}
         load = os.getloadavg()[0]
-        cell = cell_of(name, where, n, count, given)
+        cell = cell_of(name, where, n, count, given, record)
         kept[f"{n}/{count}/{name}"] = cell | {"load": round(load, 2), "commit": here["commit"]}
         keep(given.out, record)
         told = cell.get("not_run") or (
@@ -490,9 +517,9 @@ def disagreements(record: dict[str, Any]) -> list[str]:
 
 
 def rate(record: dict[str, Any], cores: int = 1) -> float:
-    """Operations per CPU second of the bare product, at the largest size that was measured."""
+    """Operations per CPU second of the bare product, at the largest size that was run whole."""
     found = {
-        int(key.split("/")[0]): cell["operations_per_cpu_s"]
+        ("share" not in cell, int(key.split("/")[0])): cell["operations_per_cpu_s"]
         for key, cell in record["cells"].items()
         if key.endswith(f"/{cores}/product") and "operations_per_cpu_s" in cell
     }
@@ -503,16 +530,27 @@ def limit_s(record: dict[str, Any], n: int, cores: int = 1) -> float:
     return 2.0 * n * PER_IMAGE * n * DIMENSIONS / rate(record, cores)
 
 
-def exponent(record: dict[str, Any], name: str, key: str = "cpu_s", cores: int = 1) -> float | None:
-    """Slope of log cost over log n between the two largest sizes that were run whole; 2: proportional to all pairs."""
+def exponent(
+    record: dict[str, Any], name: str, key: str = "cpu_s", cores: int = 1, extended: bool = False
+) -> float | None:
+    """Slope of log cost over log n between the two largest sizes; 2: proportional to all pairs.
+
+    Args:
+        record: The kept cells.
+        name: The program.
+        key: The cost.
+        cores: On how many cores.
+        extended: Whether the larger size is one that was run by parts, else both were run whole.
+    """
     found = {
-        int(place.split("/")[0]): cell[key]
+        int(place.split("/")[0]): cell
         for place, cell in record["cells"].items()
-        if place.endswith(f"/{cores}/{name}") and "not_run" not in cell and "share" not in cell
+        if place.endswith(f"/{cores}/{name}") and "not_run" not in cell and (extended or "share" not in cell)
     }
-    if len(found) < 2:
+    if len(found) < 2 or (extended and "share" not in found[max(found)]):
         return None
     low, high = sorted(found)[-2:]
+    found = {n: cell[key] for n, cell in found.items()}
     return math.log(found[high] / found[low]) / math.log(high / low)
 
 
@@ -528,8 +566,12 @@ def table(record: dict[str, Any]) -> str:
         return ["" if one is None else one.get("not_run") or show(one) + "†" * ("share" in one) for one in found]
 
     def power(name: str, key: str) -> str:
-        found = exponent(record, name, key)
-        return "" if found is None else f"{found:.2f}"
+        found, further = exponent(record, name, key), None
+        if key == "cpu_s":
+            further = exponent(record, name, key, extended=True)
+        return ", ".join(
+            [*([] if found is None else [f"{found:.2f}"]), *([] if further is None else [f"{further:.2f}†"])]
+        )
 
     limits = {
         cores: [f"{limit_s(record, n, cores):,.1f} s" for n in sizes] for cores in (1, 2) if cores in cores_of(record)
@@ -551,13 +593,24 @@ def table(record: dict[str, Any]) -> str:
     here, texts = record["about"], dict.fromkeys(one["text"] for one in record["sizes"].values())
     versions = ", ".join(f"{name} {number}" for name, number in here["versions"].items())
     loads = [cell["load"] for cell in record["cells"].values()]
-    parts = [cell["share"] for cell in record["cells"].values() if "share" in cell]
+    parts = {cell["share"] for cell in record["cells"].values() if "share" in cell}
+    fixed = [
+        f"{CONTESTANTS[place.split('/')[2]].label} {cell['fixed_cpu_s']:,.0f} s"
+        for place, cell in record["cells"].items()
+        if "share" in cell and place.split("/")[1] == "1"
+    ]
     lines += [
         "",
         f"{here['processor']}, {here['cores']} cores, {here['memory_gb']} GB, load before each process "
         f"{min(loads):.1f} to {max(loads):.1f}; Python {here['python']}, {here['blas']}, {versions}. "
         f"Captions: {'; '.join(texts)}. Exponents are those of n, between the two largest sizes that were run whole."
-        + (f" † extended from {max(parts):.0%} of the queries." if parts else ""),
+        + (
+            f" † run on {max(parts) / 2:.1%} and {max(parts):.0%} of the queries, and extended along the line through "
+            f"both; memory is that of the larger share. What does not depend on the share, of one core: "
+            f"{', '.join(fixed)}."
+            if parts
+            else ""
+        ),
     ]
     return "\n".join(lines)
 
@@ -576,14 +629,19 @@ def write_csv(record: dict[str, Any], path: Path) -> None:
         ours = {"program": name, "images": int(n), "captions": PER_IMAGE * int(n), "cores": int(cores)}
         gb = {f"{key}_gb": cell[f"{key}_bytes"] / GB for key in ("peak", "own", "needed") if f"{key}_bytes" in cell}
         ran = {key: cell[key] for key in ("cpu_s", "wall_s") if "not_run" not in cell}
-        slope = {"exponent": exponent(record, name, cores=int(cores))}
+        slope = {
+            "exponent": exponent(record, name, cores=int(cores)),
+            "exponent_extended": exponent(record, name, cores=int(cores), extended=True),
+        }
         limit = {"limit_s": limit_s(record, int(n), int(cores))}
-        rows.append(ours | ran | gb | limit | slope | {"not_run": cell.get("not_run"), "share": cell.get("share", 1.0)})
+        by_share = {key: cell[key] for key in ("fixed_cpu_s", "half_cpu_s", "part_cpu_s") if key in cell}
+        run = {"not_run": cell.get("not_run"), "share": cell.get("share", 1.0)} | by_share
+        rows.append(ours | ran | gb | limit | slope | run)
     pd.DataFrame(rows).round(4).to_csv(path, index=False, lineterminator="\n")
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw CPU seconds and peak memory on one core against the number of pairs; hollow marks are needed, not run."""
+    """Draw CPU seconds and peak memory on one core against the number of pairs; hollow marks were not run whole."""
     import matplotlib.pyplot as plt
     import matplotlib.style
 
@@ -600,17 +658,24 @@ def draw(record: dict[str, Any], path: Path) -> None:
             found = {n: record["cells"].get(f"{n}/1/{name}", {}) for n in sizes}
             ran = {n: cell for n, cell in found.items() if cell and "not_run" not in cell}
             needed = {n: cell["needed_bytes"] for n, cell in found.items() if "needed_bytes" in cell}
-            at = [cells(n) for n in ran]
+            whole = {n: cell for n, cell in ran.items() if "share" not in cell}
             how = looks[name] | {"markersize": 4}
-            seconds.plot(at, [cell["cpu_s"] for cell in ran.values()], label=CONTESTANTS[name].label, **how)
-            memory.plot(at, [cell["peak_bytes"] / GB for cell in ran.values()], **how)
-            hollow = how | {"linestyle": "none", "markerfacecolor": "none"}
+            hollow = how | {"linestyle": "none", "markerfacecolor": "white"}
+            cpu = [cell["cpu_s"] for cell in ran.values()]
+            seconds.plot([cells(n) for n in ran], cpu, label=CONTESTANTS[name].label, **how)
+            extended = {n: cell["cpu_s"] for n, cell in ran.items() if n not in whole}
+            if extended:
+                seconds.plot([cells(n) for n in extended], [*extended.values()], **hollow)
+            memory.plot([cells(n) for n in whole], [cell["peak_bytes"] / GB for cell in whole.values()], **how)
+            hollow["markerfacecolor"] = "none"
             memory.plot([cells(n) for n in needed], [bytes_ / GB for bytes_ in needed.values()], **hollow)
         top = record["about"]["memory_gb"]
         memory.axhline(top, **CHANCE)
         memory.annotate(f"this machine: {top} GB", (0.02, top), (0, 2), xycoords=("axes fraction", "data"),
                         textcoords="offset points", fontsize=SMALL)  # fmt: skip
-        for panel, label in ((seconds, "CPU seconds, one core"), (memory, "peak memory, GB; hollow: needed")):
+        by_parts_too = any("share" in cell for cell in record["cells"].values())
+        of_seconds = "CPU seconds, one core" + ("; hollow: extended" if by_parts_too else "")
+        for panel, label in ((seconds, of_seconds), (memory, "peak memory, GB; hollow: needed")):
             panel.set(xscale="log", yscale="log", xlabel="images × captions")
             panel.set_title(label, fontsize=9)
         figure.subplots_adjust(left=0.07, right=0.99, top=0.92, bottom=0.38, wspace=0.16)
@@ -633,6 +698,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, nargs="*", default=IMAGES, help="sizes; none: only table and figure")
     parser.add_argument("--only", nargs="+", choices=CONTESTANTS, help="only these programs")
     parser.add_argument("--again", nargs="+", choices=CONTESTANTS, default=[], help="forget what is kept of these")
+    parser.add_argument("--cores", type=int, nargs="+", default=[1, 2], help="on how many cores each program is run")
     parser.add_argument("--limit-s", type=float, default=7200, help="seconds after which a process is stopped")
     parser.add_argument("--memory-gb", type=float, help="memory that a process may take; default: 95%% of what is left")
     parser.add_argument("--share", type=float, default=1.0, help="share of the queries, of programs that can; else all")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from fivesentences.arrays import Unheld
@@ -25,7 +26,7 @@ from fivesentences.commands.score_sheets import (
 )
 from fivesentences.commands.sheets import STDOUT, Outputs
 from fivesentences.console import working
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 from fivesentences.evaluation.gallery_files import captions_of
 from fivesentences.evaluation.item_lists import is_lists
 from fivesentences.evaluation.matrix_files import OpenedOnce
@@ -33,11 +34,13 @@ from fivesentences.evaluation.parts import gallery_of_parts, queries_named, writ
 from fivesentences.evaluation.protocols import PROTOCOLS, ProtocolScorer
 from fivesentences.evaluation.query_tests import compare_all, unlike
 from fivesentences.evaluation.result_files import Result, read_queries, subject_of
+from fivesentences.machine import device_named
 from fivesentences.metrics import Evaluation, mean_phi
 from fivesentences.metrics.result import ABOVE_CHANCE
 from fivesentences.metrics.sheet import Sheet
 from fivesentences.pages.curves import Curves
 from fivesentences.retrieval import Gallery
+from fivesentences.retrieval.products import Products
 from fivesentences.retrieval.rescoring import Inference
 from fivesentences.semantics.phi_file import captions_sha256
 from fivesentences.storage import together
@@ -119,6 +122,7 @@ def evaluate(
     comparing: Annotated[bool, typer.Option("--compare/--no-compare")] = True,
     against: str | None = None,
     queries: Annotated[str | None, typer.Option(metavar="FIRST:STOP|PART/PARTS")] = None,
+    device: Literal["cpu", "cuda"] = "cpu",
 ) -> None:
     """Score models and compare them: recall, ranks, and with phi also NCS, semantic recall and ASP.
 
@@ -153,6 +157,8 @@ def evaluate(
         against: Compare with this model alone; default: every pair.
         queries: Score these images, from 0, and their captions alone, by embeddings, and write a part of the evaluation
             to --json; 2/7 is the second of seven parts. "evaluate part*.json" joins them to the numbers of all queries.
+        device: Where embeddings are multiplied and ranked. cuda takes float32, read as by --in-blocks; scores apart by
+            rounding alone may change places. phi stays on the processor.
 
     Examples:
 
@@ -181,8 +187,13 @@ def evaluate(
         fivesentences evaluate img.npy,txt.npy --captions captions.txt --queries 0:10000 --json part0.json
 
         fivesentences evaluate part*.json
+
+        fivesentences evaluate img.npy,txt.npy --device cuda
     """
     annotations.check()
+    accelerator = None
+    if device != "cpu":
+        accelerator, inputs = _accelerator(device, inputs), replace(inputs, in_blocks=True)
     rows.choices  # noqa: B018  # refuses an unknown one
     published = rows.published
     read_once = OpenedOnce()
@@ -197,7 +208,7 @@ def evaluate(
             raise InputError(
                 "a part holds recall, ranks and phi; annotations and exports are of all queries", where="--queries"
             )
-        _write_part(queries, given, inputs, metrics, outputs, read_once)
+        _write_part(queries, given, inputs, metrics, outputs, read_once, accelerator)
         return
     if not given.models and options != (ModelInputs(), Annotations(), Metrics(), Exports()):
         raise InputError("every model was scored before; leave out what says how models are scored.")
@@ -226,7 +237,7 @@ def evaluate(
         raise InputError(what, cure="give the similarities of all models")
     notes: list[str] = []
     if given.models:
-        kept: dict[str, Any] = {"keep_queries": compared, "keep_subject": bool(stored)}
+        kept: dict[str, Any] = {"keep_queries": compared, "keep_subject": bool(stored), "accelerator": accelerator}
         scored, notes = _score(given, *options, read_once, **kept, several=len(found) > 1, rows=rows)
         notes = [*of_pairs, *notes]
         found |= scored
@@ -279,6 +290,7 @@ def _score(
     *,
     keep_queries: bool,
     keep_subject: bool,
+    accelerator: str | None,
     several: bool,
     rows: Rows,
 ) -> tuple[dict[str, Result], list[str]]:
@@ -299,6 +311,7 @@ def _score(
             gallery, notes, lines = joined[0], list[str](), None
         else:
             gallery, notes, lines = inputs.gallery(given, protocol, read, more_rows=every_row, **of_lists)
+            _place(gallery, accelerator)
     if metrics.mean and len(gallery.phis) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     if (published := rows.published) is not None:
@@ -323,7 +336,9 @@ def _score(
         if joined:
             own = joined[list(given.models).index(model)]
             return replace(scorer.whole.with_similarity(own.similarity, model.matrix), notes=own.notes), []
-        return inputs.another(model, scorer.whole, read, annotations.id_files, max(options["ks"]))
+        own, said = inputs.another(model, scorer.whole, read, annotations.id_files, max(options["ks"]))
+        _place(own, accelerator)
+        return own, said
 
     every = [part for model in given.models for part in ([model] if model.is_lists else model.parts)]
     with working("check the models", len(every) - 1) as advance:  # before anything is computed
@@ -383,8 +398,43 @@ def _joined(given: Given, inputs: ModelInputs, annotations: Annotations) -> tupl
     return galleries, dict(parts[0].about)
 
 
+def _accelerator(device: str, inputs: ModelInputs) -> str:
+    """Return the device of torch that reads rankings.
+
+    Raises:
+        InputError: If torch or the device is missing, or matrices are to be held.
+    """
+    if inputs.in_blocks is False:
+        raise InputError(f"--device {device} reads embeddings in blocks, and --whole holds them; leave one out.")
+    need("torch", "train", f"--device {device}")
+    return device_named(device)
+
+
+def _place(gallery: Gallery, accelerator: str | None) -> None:
+    """Have the rankings of a gallery read by a device of torch.
+
+    Raises:
+        InputError: If its similarity is not the product of float32 embeddings.
+    """
+    if accelerator is None:
+        return
+    if not isinstance(gallery.similarity, Products):
+        what = f"--device multiplies embeddings on a GPU, and {gallery.name} is a similarity or lists"
+        raise InputError(what, cure="give IMAGES,TEXTS, or leave --device out")
+    if gallery.similarity.dtype != np.float32:
+        what = "float64 or integers are among the embeddings, and a GPU multiplies float32"
+        raise InputError(what, where=gallery.name, cure="save all as float32, or leave --device out")
+    gallery.similarity.device = accelerator
+
+
 def _write_part(
-    queries: str, given: Given, inputs: ModelInputs, metrics: Metrics, outputs: Outputs, read: OpenedOnce
+    queries: str,
+    given: Given,
+    inputs: ModelInputs,
+    metrics: Metrics,
+    outputs: Outputs,
+    read: OpenedOnce,
+    accelerator: str | None,
 ) -> None:
     """Write what the captions of some images contribute to the evaluation of a model."""
     if list(outputs.files) != ["json"] or str(outputs.json) == STDOUT or outputs.json is None:
@@ -397,6 +447,7 @@ def _write_part(
     outputs.check([*model.read, *inputs.read])
     with working(f"read {model.words}"):
         gallery, notes, lines = replace(inputs, in_blocks=True).gallery(given, None, read)
+        _place(gallery, accelerator)
     images = queries_named(queries, gallery.n_images)
     scorer = ProtocolScorer(gallery, **metrics.of_evaluator())
     texts = None if lines is None else captions_of(gallery, lines, given.captions)

@@ -270,17 +270,17 @@ def read_products(
         depth: How many items of each ranking are kept.
         captions: Indices of the captions to read, ascending; None for all.
     """
+    if products.device is not None:
+        from fivesentences.metrics.on_device import read_on_device  # which imports torch
+
+        return read_on_device(products, pairing, depth, captions)
     n_images, n_captions = products.shape
     own, every = np.empty(n_captions, dtype=products.dtype), np.arange(n_captions)
     for block in products.blocks_of(pairing, every):
         of_block = every[block.captions]
         inside = of_block[(pairing[of_block] >= block.images.start) & (pairing[of_block] < block.images.stop)]
         own[inside] = block.scores[pairing[inside] - block.images.start, inside - block.captions.start]
-    of = References(pairing)
-    own_of_images, ordered = own[of.by_image], of.by_image
-    best = np.maximum.reduceat(own_of_images, of.first)
-    is_best = own_of_images == np.repeat(best, of.count)
-    target = np.minimum.reduceat(np.where(is_best, ordered, n_captions), of.first)
+    best, target, own_equal = best_own(own, pairing)
     some = every if captions is None else captions
     read = products if captions is None else products[:, captions]
     found = Reading(
@@ -291,7 +291,7 @@ def read_products(
             "t2i": Best(len(some), min(depth, n_images), products.dtype),
         },
         {"i2t": Places.of(best, target), "t2i": Places.of(own[some], pairing[some])},
-        {"i2t": np.add.reduceat(is_best.astype(np.int64), of.first), "t2i": np.ones(len(some), dtype=np.int64)},
+        {"i2t": own_equal, "t2i": np.ones(len(some), dtype=np.int64)},
         captions,
     )
 
@@ -317,3 +317,21 @@ def read_products(
     for one in found.best.values():
         one.finish()
     return found
+
+
+def best_own(own: NDArray, pairing: NDArray[np.int64]) -> tuple[NDArray, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the best own captions of every image.
+
+    Args:
+        own: ``[captions]`` score of each caption with its own image.
+        pairing: ``[captions]`` image of each caption.
+
+    Returns:
+        ``[images]`` the best score, the first own caption that has it, and how many own captions have it.
+    """
+    of = References(pairing)
+    by_image = own[of.by_image]
+    best = np.maximum.reduceat(by_image, of.first)
+    is_best = by_image == np.repeat(best, of.count)
+    target = np.minimum.reduceat(np.where(is_best, of.by_image, len(own)), of.first)
+    return best, target, np.add.reduceat(is_best.astype(np.int64), of.first)

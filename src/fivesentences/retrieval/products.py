@@ -42,6 +42,7 @@ class Products(Unheld):
         normalise: Whether vectors are first scaled to length 1.
         rows: ``[rows]`` which images, ascending where blocks are read; default all.
         columns: ``[columns]`` which captions, likewise; default all.
+        device: Device of torch on which rankings are read; default none, so that numpy reads them.
     """
 
     def __init__(
@@ -51,18 +52,20 @@ class Products(Unheld):
         normalise: bool = True,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
+        device: str | None = None,
     ):
         exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (images, captions))
         shape = (len(images) if rows is None else len(rows), len(captions) if columns is None else len(columns))
         super().__init__(shape, np.float64 if exact else np.float32)
         self.images, self.captions, self._normalise = images, captions, normalise
         self._rows, self._columns = rows, columns
+        self.device = device
         self.ranked: Any = None  # what ``metrics.ranking`` found in one reading
 
     def part(self, rows: NDArray[np.int64] | None, columns: NDArray[np.int64] | None) -> Products:
         """Return some rows and columns; None stands for all."""
         chosen = (_of_chosen(self._rows, rows), _of_chosen(self._columns, columns))
-        return Products(self.images, self.captions, self._normalise, *chosen)
+        return Products(self.images, self.captions, self._normalise, *chosen, device=self.device)
 
     def cells(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[Any]:
         """Compute ``[pairs]`` cells, whose last digits may differ from those of blocks."""
@@ -90,6 +93,10 @@ class Products(Unheld):
         rows = _at(self._rows, np.arange(self.shape[0]))
         starts = range(0, len(rows), IMAGES_PER_BLOCK)
         return np.concatenate([self._prepared(self.images[rows[at : at + IMAGES_PER_BLOCK]]) for at in starts])
+
+    def vectors_of_captions(self, columns: NDArray[np.int64]) -> NDArray[Any]:
+        """Return ``[columns, dim]`` vectors as they are multiplied."""
+        return self._prepared(self.captions[_at(self._columns, columns)])
 
     @property
     def n_blocks(self) -> int:
