@@ -49,11 +49,11 @@ COLUMNS = ["phi", "judges", "share", "quantity", "percent", "low", "high", "pair
 # Sets that are drawn, a row of panels each, by the name of the corpus; then the title of the figure.
 SHOWN = {
     "flickr8k": {"crowd": "CrowdFlower: at least half say yes", "experts": "experts: two of three say at least 3 of 4"},
-    "coco": {"cxc": "CxC: mean rating of at least 3 of 5", "eccv_captions": "ECCV Caption: captions as queries"},
+    "coco": {"cxc": "CxC: mean rating of at least 3 of 5", "eccv_captions": "ECCV Caption: listed images of captions"},
 }
 TITLES = {
     "flickr8k": "Masking by meaning finds the false negatives that people see, and masks more pairs than that",
-    "coco": "On MS-COCO, too, embeddings find more of the pairs that people find right than n-grams do",
+    "coco": "Which pairs of MS-COCO that people find right does each metric find?",
 }
 NAMES = {
     "minilm": "MiniLM",
@@ -275,6 +275,19 @@ def draw(table: pd.DataFrame, corpus: str, path: Path) -> None:
         figure.savefig(path, metadata={"Date": None})
 
 
+def write(
+    rows: list[dict[str, object]],
+    drawn: dict[str, dict[tuple[str, str, float], NDArray[np.float64]]],
+    corpus: str,
+    out: Path,
+) -> None:
+    """Write the table of all phi, that of their differences, and the figure."""
+    table = pd.DataFrame(rows, columns=COLUMNS).astype({"positive": "Int64"})
+    table.round(3).to_csv(out.with_suffix(".csv"), index=False)
+    differences(drawn).round(3).to_csv(out.with_name(f"{out.name}_differences.csv"), index=False)
+    draw(table, corpus, out.with_suffix(".svg"))
+
+
 def main() -> None:
     """Write the tables and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -292,10 +305,7 @@ def main() -> None:
             raise SystemExit(f"{file} is {phi.shape}; phi of the test split is {shape}")
         of_phi, drawn[name] = rows_of(name, phi, sets, corpus.image_of_caption)
         rows += of_phi
-    table = pd.DataFrame(rows, columns=COLUMNS).astype({"positive": "Int64"})
-    table.round(3).to_csv(given.out.with_suffix(".csv"), index=False)
-    differences(drawn).round(3).to_csv(given.out.with_name(f"{given.out.name}_differences.csv"), index=False)
-    draw(table, corpus.name, given.out.with_suffix(".svg"))
+    write(rows, drawn, corpus.name, given.out)
 
 
 if __name__ == "__main__":
