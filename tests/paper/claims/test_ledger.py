@@ -22,8 +22,7 @@ from fivesentences.reproduction.study.study import read_claims as claims_of_pape
 
 ROOT = Path(__file__).parents[3]
 LISTED = ["git", "ls-files", "results/paper/*/claims/claims.json"]
-SCALES = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
-KEPT = [*SCALES, ROOT / "results" / "people" / "claims.json"]
+KEPT = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
 
 
 def experiments_in(path: Path) -> list[dict[str, Any]]:
@@ -76,7 +75,7 @@ def test_studies_with_settings_of_their_own_are_experiments_with_verdicts_of_the
 
 def test_the_front_page_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
     paper = ROOT / "results" / "paper"
-    scales = sorted(path.parts[-3] for path in SCALES)
+    scales = sorted(path.parts[-3] for path in KEPT)
     for name in (*scales, "queries.json"):
         (tmp_path / name).symlink_to(paper / name)
     verdicts = write_ledger(KEPT, claims_of_papers(ROOT / "config", {}, "the ledger"), tmp_path / "claims")
