@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,14 @@ from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.evaluation.people import people_judged
 from fivesentences.metrics import Evaluator
 from fivesentences.metrics.model_orders import Score, agreements, mean_over, median_over, power
+from fivesentences.reproduction.paper.claims.orders import write_claims_of_orders
 from fivesentences.reproduction.paper.figures.style import STYLE
+from fivesentences.reproduction.study.study import read_claims
 from fivesentences.semantics import prepare
+from fivesentences.semantics.java.scene_graph_parser import parse_captions
+from fivesentences.semantics.registry import needs_tuples
 from fivesentences.semantics.scoring import matrix_of
+from fivesentences.semantics.tuples import Tuples, read_tuples
 
 PHIS = {
     "CIDEr": "cider",
@@ -37,6 +43,7 @@ PHIS = {
     "BLEU-4": "bleu4",
     "word vectors": "embedding:wordllama",
     "MiniLM": "embedding",
+    "SPICE": "spice",
 }
 OF_WHOLE = ("CIDEr", "word vectors")  # phi of ASP
 KS, MS = (1, 5, 10), (1, 2, 3)
@@ -58,6 +65,12 @@ OTHER_PEOPLE = (
     "crowd.5 mAP@R",
 )
 BASE = "Rsum"
+CLAIMS = {
+    "scale": "people",
+    "title": "Flickr8k, models that people order",
+    "page": "../../people/agreement.md",
+}
+TRAINED = ("vsepp", "cvse", "vse_infinity", "sgr")
 
 
 def score(results: Path, text_zip: Path, out: Path) -> None:
@@ -70,7 +83,8 @@ def score(results: Path, text_zip: Path, out: Path) -> None:
     for name, phi in PHIS.items():
         path = out / f"phi-{phi.replace(':', '-')}.npy"
         if not path.exists():
-            matrix = matrix_of(prepare(phi, corpus.captions, corpus.image_of_caption))
+            tuples = scene_graphs(corpus.captions, out) if needs_tuples(phi) else None
+            matrix = matrix_of(prepare(phi, corpus.captions, corpus.image_of_caption, tuples))
             np.save(path, np.asarray(matrix, dtype=np.float32))
         phis[name] = np.load(path)
     main = Evaluator(phis, ks=KS, ms=MS, asp_ties=(), judged=people_judged(text_zip))
@@ -92,6 +106,14 @@ def score(results: Path, text_zip: Path, out: Path) -> None:
             np.savez(opened, about=json.dumps(about), **arrays)
         (out / f".{file.name}").rename(file)
         print(model.name, flush=True)
+
+
+def scene_graphs(captions: Sequence[str], folder: Path) -> Tuples:
+    """Parse captions by SPICE's parser (Java), once."""
+    path = folder / "test.tuples.jsonl.gz"
+    if not path.exists():
+        parse_captions(captions, path, threads=1)
+    return read_tuples(path, captions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +203,7 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
         "close": close,
         "close to people": near,
         "close, without word vectors": close & ~words[:, None] & ~words,
-        "close, trained by gradient": close & _both((about["kind"] == "vsepp").to_numpy()),
+        "close, trained by gradient": close & _both(about["kind"].isin(TRAINED).to_numpy()),
         "close, as they are": close & _both(naive),
         "re-scored against as it is": (~apart) & (naive[:, None] != naive) & _same_seed(about),
     }
@@ -249,6 +271,20 @@ def compare(folder: Path, out: Path, figure: Path, draws: int) -> None:
     pd.DataFrame([summary | {"kinds": ""} | {f"kind_{k}": v for k, v in summary["kinds"].items()}]).drop(
         columns="kinds"
     ).to_csv(out / "summary.csv", index=False)
+    by_family = {"Rsum kept": metrics[BASE]} | {
+        f"Nsum {own}": scored.summed("N", f"{own} CIDEr m=0") for own in ("kept", "removed")
+    }
+    write_claims_of_orders(
+        out / "claims.json",
+        CLAIMS,
+        read_claims(Path("config"), {}, "the order of models"),
+        {of: found for (people, of), found in draws_of.items() if people == LEFT_OUT},
+        IMAGES,
+        {
+            name: pd.Series(of.mean(axis=1)[naive]).groupby(family[naive]).mean().to_numpy()
+            for name, of in by_family.items()
+        },
+    )
     (out / "agreement.md").write_text(in_markdown(table), encoding="utf-8")
     (out / "power.md").write_text(power_in_markdown(pd.DataFrame(rows)), encoding="utf-8")
     draw(table, figure)
@@ -301,9 +337,10 @@ def _same_seed(about: pd.DataFrame) -> NDArray[np.bool_]:
 
 SHOWN = (
     "mean rank", "mean log rank", "median rank", "mean reciprocal rank", "R@1", "R@5", "R@10", "Rsum",
-    "NCS@1 by CIDEr", "NCS@1 by MiniLM", "NCS@10 by CIDEr", "NCS@10 by MiniLM", "NCS@10 by word vectors",
-    "Nsum by CIDEr", "Nsum by MiniLM", "Nsum by word vectors", "Nsum by CIDEr, own items removed",
-    "Nsum by MiniLM, own items removed", "nDCG@10 by CIDEr", "nDCG@10 by MiniLM", "ASP by CIDEr", "ASP by word vectors",
+    "NCS@1 by CIDEr", "NCS@1 by SPICE", "NCS@1 by MiniLM", "NCS@10 by CIDEr", "NCS@10 by SPICE", "NCS@10 by MiniLM",
+    "NCS@10 by word vectors", "Nsum by CIDEr", "Nsum by SPICE", "Nsum by MiniLM", "Nsum by word vectors",
+    "Nsum by CIDEr, own items removed", "Nsum by SPICE, own items removed", "Nsum by MiniLM, own items removed",
+    "nDCG@10 by CIDEr", "nDCG@10 by SPICE", "nDCG@10 by MiniLM", "ASP by CIDEr", "ASP by word vectors",
     "SR@5 by CIDEr, m = 1", "SR@5 by CIDEr, m = 3",
 )  # fmt: skip
 LOOKS = {
@@ -317,7 +354,7 @@ def draw(table: pd.DataFrame, figure: Path) -> None:
     part = table[table["people"] == LEFT_OUT].set_index(["models", "metric"])
     order = sorted(SHOWN, key=lambda name: part.loc[("close", name), "tau"])
     with matplotlib.style.context(STYLE):
-        canvas, axes = plt.subplots(figsize=(7.6, 6.4))
+        canvas, axes = plt.subplots(figsize=(7.6, 7.2))
         canvas.subplots_adjust(left=0.36, right=0.97, top=0.93, bottom=0.09)
         for shift, (of, (marker, colour, label)) in zip((-0.14, 0.14), LOOKS.items(), strict=True):
             for at, name in enumerate(order):

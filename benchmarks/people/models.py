@@ -7,7 +7,7 @@ correlations, and captions of the nearest training images; vectors of captions a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ from fivesentences.retrieval import rescore
 from fivesentences.semantics.sentence_encoders import encode_captions
 
 FEATURES = "tf_efficientnet_lite0-global"
-KEPT_IMAGES = 1500  # of the training split: those that runs of a quarter read
-METHODS, FRACTIONS, DIMENSIONS = ("ridge", "cca"), (0.03, 0.1, 0.25), (16, 64, 200)
+METHODS, FRACTIONS, DIMENSIONS = ("ridge", "cca"), (0.03, 0.1, 0.25, 1.0), (16, 64, 200)
+SEEDS = {0.03: 3, 0.1: 3}  # of larger parts one
 NEAREST = (1, 5, 25)
 ENSEMBLES = 12
 
@@ -35,7 +35,7 @@ class Model:
 
     Attributes:
         name: Its name.
-        kind: VSE++, ridge and so on.
+        kind: vsepp, ridge and so on.
         family: The training or fit that it comes from, without seed and re-scoring.
         i2t: ``[images, captions]`` for image queries.
         t2i: The same for caption queries; usually the same matrix.
@@ -78,11 +78,8 @@ class ClosedForms:
         features = np.load(results / "features" / "flickr8k" / f"{FEATURES}.npy", mmap_mode="r")
         split = corpus.images["split"].to_numpy()
         self.images = {name: np.asarray(features[np.flatnonzero(split == name)]) for name in ("train", "test")}
-        self.images["train"] = self.images["train"][:KEPT_IMAGES]
-        texts = {name: corpus.split(name).captions for name in ("train", "test")}
-        texts["train"] = texts["train"][: 5 * KEPT_IMAGES]
-        self.texts = texts
-        self.words = {name: encode_captions("wordllama", of).array for name, of in texts.items()}
+        self.texts = {name: corpus.split(name).captions for name in ("train", "test")}
+        self.words = {name: encode_captions("wordllama", of).array for name, of in self.texts.items()}
 
     def vectors(self, of: str, rows: NDArray) -> tuple[NDArray, NDArray]:
         """Return vectors of some training captions and of all test captions."""
@@ -94,14 +91,14 @@ class ClosedForms:
         return reduced.transform(train), reduced.transform(tfidf.transform(self.texts["test"]))
 
     def fits(self) -> Iterator[Model]:
-        """Yield every closed form; of small parts with three seeds, which draw the images."""
+        """Yield every closed form; of a tenth and less with three seeds, which draw the images."""
         for of, fraction, wrong in itertools.product(("words", "tfidf"), FRACTIONS, (0.0, 0.4)):
             if wrong and fraction != 0.1:
                 continue
-            for seed in range(3 if fraction == 0.1 and not wrong else 1):
+            for seed in range(1 if wrong else SEEDS.get(fraction, 1)):
                 rng = np.random.default_rng(seed)
-                n = int(6000 * fraction)
-                some = np.sort(rng.choice(KEPT_IMAGES, n, replace=False)) if n < KEPT_IMAGES else np.arange(n)
+                images = len(self.images["train"])
+                some = np.sort(rng.choice(images, int(images * fraction), replace=False))
                 yield from self._of_part(of, some, fraction, wrong, seed, rng)
 
     def _of_part(
@@ -180,11 +177,10 @@ def rescored(model: Model, method: str) -> Model:
     return replace(model, name=f"{model.name},{method}", reading=method, banks={}, **sides)
 
 
-def every_model(results: Path) -> Iterator[Model]:
-    """Yield all models: as they are, the first seed of each family re-scored by one method, and ensembles of two."""
+def with_rescored(models: Iterable[Model]) -> Iterator[Model]:
+    """Yield models as they are, and the first of each family re-scored by one method."""
     seen: set[str] = set()
-    pool: list[Model] = []
-    for model in itertools.chain(ClosedForms(results).fits(), trained(results)):
+    for model in models:
         yield model
         if model.family in seen:
             continue
@@ -192,10 +188,18 @@ def every_model(results: Path) -> Iterator[Model]:
         for at, method in enumerate(("csls", "inverted_softmax", "qb_norm", "dual_bank")):
             if len(seen) % 4 == at and (model.banks or at < 2):
                 yield rescored(model, method)
-        pool.append(replace(model, banks={}))
+
+
+def every_model(results: Path) -> Iterator[Model]:
+    """Yield all models: as they are, the first of each family re-scored by one method, and ensembles of two."""
+    pool: dict[str, Model] = {}
+    for model in with_rescored(itertools.chain(ClosedForms(results).fits(), trained(results))):
+        yield model
+        pool.setdefault(model.family, replace(model, banks={}))
+    members = list(pool.values())
     rng = np.random.default_rng(0)
-    for first, second in (rng.choice(len(pool), 2, replace=False) for _ in range(ENSEMBLES)):
-        a, b = pool[first], pool[second]
+    for first, second in (rng.choice(len(members), 2, replace=False) for _ in range(ENSEMBLES)):
+        a, b = members[first], members[second]
         matrix = (a.i2t - a.i2t.mean()) / a.i2t.std() + (b.i2t - b.i2t.mean()) / b.i2t.std()
         name = f"{a.name}+{b.name}"
         yield Model(name, "ensemble", name, matrix, matrix, a.words or b.words)

@@ -22,7 +22,8 @@ from fivesentences.reproduction.study.study import read_claims as claims_of_pape
 
 ROOT = Path(__file__).parents[3]
 LISTED = ["git", "ls-files", "results/paper/*/claims/claims.json"]
-KEPT = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
+SCALES = [ROOT / name for name in subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True).stdout.split()]
+KEPT = [*SCALES, ROOT / "results" / "people" / "claims.json"]
 
 
 def experiments_in(path: Path) -> list[dict[str, Any]]:
@@ -75,7 +76,7 @@ def test_studies_with_settings_of_their_own_are_experiments_with_verdicts_of_the
 
 def test_the_front_page_that_git_keeps_is_what_the_kept_results_give(tmp_path: Path) -> None:
     paper = ROOT / "results" / "paper"
-    scales = sorted(path.parts[-3] for path in KEPT)
+    scales = sorted(path.parts[-3] for path in SCALES)
     for name in (*scales, "queries.json"):
         (tmp_path / name).symlink_to(paper / name)
     verdicts = write_ledger(KEPT, claims_of_papers(ROOT / "config", {}, "the ledger"), tmp_path / "claims")
@@ -137,7 +138,7 @@ def test_the_page_of_claims_is_short_on_a_phone(browser) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto((ROOT / "results" / "paper" / "claims" / "index.html").as_uri())
     height, width = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
-    assert height <= 6000 and width == 390
+    assert height <= 6200 and width == 390
     assert (
         page.locator("details.claim").count() == sum(1 for _ in (ROOT / "results/paper/claims/claims.csv").open()) - 1
     )

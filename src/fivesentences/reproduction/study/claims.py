@@ -221,6 +221,32 @@ class JudgesTest(Test):
     """Of captions with images: all, or those with other images."""
 
 
+class OrdersTest(Test):
+    """How much better some metrics order models by people's judgements than others do: Kendall's tau over pairs.
+
+    Its models are those of ``benchmarks/people``, which no scale trains.
+    """
+
+    kind: Literal["orders"]
+    a: str | list[str]
+    """Metrics, as results/people names them; each is a test of its own."""
+    b: Annotated[str | list[str] | None, MayRepeat()] = None
+    """As many metrics as a, or one for all; null: the tau of a itself is tested."""
+    models: str | list[str]
+    """Which pairs of models, such as `close to people`; each is a test of its own."""
+
+    def pairs(self) -> list[tuple[str, str | None]]:
+        """Return the metrics of both sides of each test."""
+        first, second = as_list(self.a), [None] if self.b is None else as_list(self.b)
+        return list(zip(first, second if len(second) > 1 else second * len(first), strict=True))
+
+    @model_validator(mode="after")
+    def _sides_fit(self) -> OrdersTest:
+        if self.b is not None and len(as_list(self.b)) not in (1, len(as_list(self.a))):
+            raise ValueError(f"b has {len(as_list(self.b))} metrics and a {len(as_list(self.a))}; give one, or as many")
+        return self
+
+
 class FoundTest(Test):
     """How many more pairs b takes for right than a until it reaches a right pair: a power of ten, the mean of all."""
 
@@ -258,7 +284,7 @@ class AmongTest(SizeTest):
 
 
 AnyTest = Annotated[
-    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest | OwnBelowTest | AmongTest,
+    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | OrdersTest | FoundTest | OwnBelowTest | AmongTest,
     Field(discriminator="kind"),
 ]
 

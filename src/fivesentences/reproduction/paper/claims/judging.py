@@ -42,6 +42,7 @@ from fivesentences.reproduction.study.claims import (
     JudgesTest,
     LevelTest,
     MethodsTest,
+    OrdersTest,
     OwnBelowTest,
     RanksTest,
     RunsTest,
@@ -113,7 +114,7 @@ def _study_of(plan: Plan, scale: str, tidy: Path) -> str:
 
 
 def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any]]:
-    """Return every claim with its verdict, in the order of the files.
+    """Return every claim with its verdict, in the order of the files, but for orders of models that no scale trains.
 
     Args:
         plan: Plan of the scale.
@@ -131,8 +132,28 @@ def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[dict[str, Any
     """
     cells, judge = plan.report.cells_of_claims(scale), _Judge(plan, scale, numbers)
     return [
-        judge.claim(paper, one, cells[paper.name, one.name]) for paper in plan.claims for one in paper.claims.claims
+        judge.claim(paper, one, cells[paper.name, one.name])
+        for paper in plan.claims
+        for one in paper.claims.claims
+        if not isinstance(one.test, OrdersTest)
     ]
+
+
+def with_verdict(paper: PaperClaims, claim: Claim, tested: Sequence[Tested]) -> dict[str, Any]:
+    """Return a claim as it is stored, see ``judge_claims``, with the verdict that its tests give."""
+    test, (unit, smallest) = claim.test, _unit(claim.test)
+    level = test.level if isinstance(test, LevelTest | RanksTest | SizeTest) else 0.0
+    outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
+    chances = [chance_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
+    verdict = verdict_of(outcomes, chances, any(effect.is_repeated for _, effect, *_ in tested))
+    cells = [
+        {"label": label, "effect": asdict(effect), "outcome": outcome, "link": link, "kinds": kinds}
+        | ({"study": study} if study else {})
+        for (label, effect, link, kinds, study), outcome in zip(tested, outcomes, strict=True)
+    ]
+    said = claim.model_dump(mode="json", exclude_defaults=True)
+    about = {"verdict": verdict, "unit": unit, "smallest": smallest, "cells": cells}
+    return {"paper": paper.name, "title": paper.study.paper, **said, **about}
 
 
 class _Judge:
@@ -153,20 +174,7 @@ class _Judge:
 
     def claim(self, paper: PaperClaims, claim: Claim, made: Sequence[RunCell | MethodCell]) -> dict[str, Any]:
         """Test one claim and word what can be said of it."""
-        test, (unit, smallest) = claim.test, _unit(claim.test)
-        level = test.level if isinstance(test, LevelTest | RanksTest | SizeTest) else 0.0
-        tested = list(self._tested(test, paper.study, made))
-        outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
-        chances = [chance_of(effect, test.expect, smallest, level) for _, effect, *_ in tested]
-        verdict = verdict_of(outcomes, chances, any(effect.is_repeated for _, effect, *_ in tested))
-        cells = [
-            {"label": label, "effect": asdict(effect), "outcome": outcome, "link": link, "kinds": kinds}
-            | ({"study": study} if study else {})
-            for (label, effect, link, kinds, study), outcome in zip(tested, outcomes, strict=True)
-        ]
-        said = claim.model_dump(mode="json", exclude_defaults=True)
-        about = {"verdict": verdict, "unit": unit, "smallest": smallest, "cells": cells}
-        return {"paper": paper.name, "title": paper.study.paper, **said, **about}
+        return with_verdict(paper, claim, list(self._tested(claim.test, paper.study, made)))
 
     def _tested(self, test: AnyTest, study: Study, made: Sequence[RunCell | MethodCell]) -> Iterator[Tested]:
         match test:

@@ -40,7 +40,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     """Write ``folder/index.html``, ``claims.md`` and ``claims.csv``.
 
     Args:
-        files: The ``claims.json`` of each scale.
+        files: The ``claims.json`` of each scale, and of models that no scale trains (``orders``).
         papers: Claims of the papers, one row each.
         folder: A folder beside those of the scales.
 
@@ -52,7 +52,7 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
     """
     scales = [read_claims(path) for path in files]
     titles = {scale["scale"]: scale["title"] for scale in scales}
-    of_scales = dict(titles)
+    of_scales = {scale["scale"]: (scale["title"], scale.get("page")) for scale in scales}
     every = [one for scale in scales for claim in scale["claims"] for one in experiments_of(scale["scale"], claim)]
     titles |= {name: f"{titles[claim['scale']]}: {claim['study']}" for name, claim in every if claim["study"]}
     adjusted = adjusted_verdicts([claim for _, claim in every])
@@ -70,13 +70,18 @@ def write_ledger(files: Iterable[Path], papers: Sequence[PaperClaims], folder: P
         f"Each verdict is tested by itself, at 95%. With Holm's correction for all {len(every)} verdicts of all "
         f"experiments, {changed} claims have another: “Holm:” names it beside theirs."
     )
+    for row in rows:
+        for one in row["experiments"]:
+            one["address"] = of_scales[one["scale"]][1] or f"../{one['scale']}/claims/claims.html#{one['name']}"
     values: dict[str, Any] = {
         "titles": {paper.name: paper.study.paper for paper in papers},
         "rows": rows,
         "rule": (*RULE, on_many),
     }
     pages = [SitePage("", "All findings", "../index.html"), SitePage("", "Claims", LEDGER.name)]
-    pages += [SitePage("Experiments", title, f"../{scale}/index.html") for scale, title in of_scales.items()]
+    pages += [
+        SitePage("Experiments", title, page or f"../{scale}/index.html") for scale, (title, page) in of_scales.items()
+    ]
     site = Site("Kept results", tuple(pages))
     for template, name in (("ledger.html", LEDGER.name), ("ledger.md", "claims.md")):
         with replacing(folder / name) as temporary:

@@ -44,7 +44,7 @@ Verdict = Literal[
 ]
 DECIDED: tuple[Verdict, ...] = ("holds", "holds partly", "fails")
 # What an interval covers: a difference is settled only if training was repeated, or no training is in it.
-Over = Literal["seeds and queries", "seeds", "queries", "judged images", "settings"]
+Over = Literal["seeds and queries", "seeds", "queries", "judged images", "settings", "families of models and queries"]
 FEWEST_SEEDS = 3
 LEVEL = 0.05  # of the two-sided interval
 SHARE = 0.005  # of a metric's range: the smallest effect that counts, such as 3 of 600 points of Rsum
@@ -87,7 +87,7 @@ class Effect:
     @property
     def is_repeated(self) -> bool:
         """True if enough was repeated for the interval to settle anything."""
-        if self.over in ("judged images", "settings"):
+        if self.over in ("judged images", "settings", "families of models and queries"):
             return True
         return self.over != "queries" and self.seeds >= FEWEST_SEEDS
 
