@@ -76,5 +76,14 @@ def _effect(of: Mapping[str, Agreement], a: str, b: str | None, images: int) -> 
     value, low, high = (of[a].tau, *of[a].interval()) if b is None else of[a].difference(of[b])
     drawn = of[a].draws[:, 0] - (0.0 if b is None else of[b].draws[:, 0])
     error = float(np.nanstd(drawn))
-    about = {"low": low, "high": high, "standard_error": error, "detectable": 2.8 * error}
-    return Effect(value, OVER, queries=images, **about, a=of[a].tau, b=None if b is None else of[b].tau)
+    return Effect(
+        value,
+        OVER,
+        queries=images,
+        low=low,
+        high=high,
+        standard_error=error,
+        detectable=2.8 * error,
+        a=of[a].tau,
+        b=None if b is None else of[b].tau,
+    )
