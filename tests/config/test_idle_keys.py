@@ -50,13 +50,12 @@ IDLE: dict[str, tuple[str, set[str]]] = {
     "SentenceEncoder": (MODEL, {"model", "revision", "sha256"}),
     "FeatureSpec": (DETECTOR, {"flavour", "resize", "selection"}),
     "Hyperparameters": (QUESTION, {"noise", "precision"}),  # rows of a study name noise
-    "LossSpec": (LOSS, {"margin"}),
-    "InfoNCE": (LOSS, {"learn_temperature", "temperature", "weight"}),
+    "InfoNCE": (LOSS, {"learn_temperature", "weight"}),
     "PositiveAwareTriplet": (LOSS, {"margin", "phi"}),
     "FalseNegativeMemory": (LOSS, {"pairs"}),
     "FalseNegativeWeights": (LOSS, {"certainty", "decay", "margin"}),
     "RelevanceMargin": (LOSS, {"phi"}),
-    "SoftLabels": (LOSS, {"phi", "phi_temperature", "temperature"}),
+    "SoftLabels": (LOSS, {"phi", "phi_temperature"}),
     "SemanticAdaptiveMargin": (
         RELEASE,
         {"margin_negative", "margin_of", "max_margin", "positive", "ranking", "t2i_search"},
