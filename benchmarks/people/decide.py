@@ -116,6 +116,14 @@ def scene_graphs(captions: Sequence[str], folder: Path) -> Tuples:
     return read_tuples(path, captions)
 
 
+def per_image(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``[..., captions]`` -> ``[..., images]``: the mean over an image's captions that count, NaN where none does."""
+    values = values.reshape(*values.shape[:-1], IMAGES, CAPTIONS_PER_IMAGE)
+    counted = ~np.isnan(values)
+    total, number = np.where(counted, values, 0).sum(axis=-1), counted.sum(axis=-1)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """All models.
@@ -145,10 +153,7 @@ class Scored:
         found = self.values[name].astype(np.float64)
         if name.startswith("i2t"):
             return found
-        found = found.reshape(len(found), IMAGES, CAPTIONS_PER_IMAGE)
-        counted = ~np.isnan(found)
-        total, number = np.where(counted, found, 0).sum(axis=2), counted.sum(axis=2)
-        return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+        return per_image(found)
 
     def summed(self, metric: str, rest: str = "m=0") -> NDArray[np.float64]:
         """The sum over cut-offs and directions."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from decide import KS, per_image
 from numpy.typing import NDArray
 
 from fivesentences.evaluation.people import people_judged
@@ -29,7 +30,6 @@ from fivesentences.metrics.crossed import crossed_differences
 
 STUDY = Path(__file__).parents[2] / "config" / "studies" / "evidence_tuned.yaml"
 AGAINST = ("hardest", "mask")  # rules that the others are compared with
-KS = (1, 5, 10)
 AP = {"AP kept": "kept", "AP left out": "removed"}
 
 
@@ -46,9 +46,9 @@ def read_runs(results: Path, text_zip: Path) -> tuple[pd.DataFrame, dict[str, di
         if rule is None or seed not in study["setup"]["seeds"] or run["fraction"] != 0.1:
             continue
         queries = evaluator.with_queries(np.load(done.parent / "similarity_test.npy")).queries
-        of_run = {"Rsum": sum(_per_image(one) for one in queries if one["metric"] in {f"R@{k}" for k in KS})}
+        of_run = {"Rsum": sum(_of_images(one) for one in queries if one["metric"] in {f"R@{k}" for k in KS})}
         for name, ground_truth in AP.items():
-            of_run[name] = _per_image(
+            of_run[name] = _of_images(
                 next(q for q in queries if q["metric"] == "crowd.5 AP" and q["ground_truth"] == ground_truth)
             )
         for name, found in of_run.items():
@@ -58,15 +58,10 @@ def read_runs(results: Path, text_zip: Path) -> tuple[pd.DataFrame, dict[str, di
     return pd.DataFrame(rows).sort_values(["rule", "seed"]), values
 
 
-def _per_image(query: dict[str, Any]) -> NDArray[np.float64]:
-    """``[images]`` mean over the captions of each image, NaN where none counts."""
+def _of_images(query: dict[str, Any]) -> NDArray[np.float64]:
+    """``[images]`` values of a metric, of captions as queries the mean over those of each image."""
     found = np.asarray(query["values"], dtype=np.float64)
-    if query["direction"] == "i2t":
-        return found
-    found = found.reshape(-1, 5)
-    counted = ~np.isnan(found)
-    number = counted.sum(axis=1)
-    return np.where(number > 0, np.where(counted, found, 0).sum(axis=1) / np.maximum(number, 1), np.nan)
+    return found if query["direction"] == "i2t" else per_image(found)
 
 
 def contrasts(values: dict[str, dict[tuple[str, int], NDArray]]) -> pd.DataFrame:
