@@ -72,6 +72,21 @@ def test_what_is_said_of_queries_is_counted(report):
     assert f"Of the {missed.sum()} that do not, {(missed & (answers.ncs >= 50)).sum()} are" in said
 
 
+def test_two_models_with_the_same_items_in_another_order_tie():
+    """Sums of phi differ in their last digits with the order of items, and by processor: neither model is better."""
+    rng = np.random.default_rng(3)
+    first = rng.random((60, 300))
+    second = first.copy()
+    for row, best in zip(second, np.argsort(-first, axis=1)[:, :10], strict=True):
+        row[best] = row[best[::-1]]
+    captions = [f"a {word} thing" for word in range(300)]
+    report = look({"a": first, "b": second}, captions=captions, phis={"some": rng.random((300, 60))}, k=10)
+    a, b = (report.answers[name]["i2t"] for name in ("a", "b"))
+    assert (a.items != b.items).any(axis=1).all()
+    assert (np.sort(a.phi) == np.sort(b.phi)).all() and (a.phi.sum(axis=1) != b.phi.sum(axis=1)).any()
+    assert (a.ncs == b.ncs).all()
+
+
 def test_a_page_with_fewer_queries_has_those_that_stand_out(report):
     chosen = report.chosen("t2i", 100)
     assert len(chosen) == 100 and chosen == sorted(set(chosen)) and chosen == report.chosen("t2i", 100)

@@ -253,7 +253,7 @@ def _tests(report: Report) -> list[dict[str, Any]]:
         return []
     keys = ["metric", "direction", "model", "against", "a", "b", "difference", "low", "high", "p", "p_holm"]
     return [
-        {key: None if isinstance(row[key], float) and np.isnan(row[key]) else row[key] for key in keys}
+        {key: None if isinstance(row[key], float) and np.isnan(row[key]) else _rounded(row[key], 9) for key in keys}
         for row in report.tests.to_dict("records")
     ]
 
