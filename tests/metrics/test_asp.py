@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
 from fivesentences.errors import InputError
 from fivesentences.metrics import Evaluator, pick
-from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
+from fivesentences.metrics.asp import ASP_TIES, AspReader, asp, mean_phi
+from fivesentences.metrics.ranking import QueryBlock, read_rankings
+from fivesentences.metrics.values import percent
 
 DIRECTIONS = ("i2t", "t2i")
 RNG = np.random.default_rng(7)
@@ -23,6 +27,32 @@ def test_ranks_beyond_sixteen_bits_are_those_of_scipy(ties, method):
         ranks = [rankdata(-of.astype(np.float64), method=method) for of in scores]
         wanted.append(100 * np.mean(np.minimum(*ranks) / np.maximum(*ranks)))
     assert asp(similarity, phi, ties=ties) == pytest.approx(np.mean(wanted), abs=1e-9)
+
+
+@pytest.mark.parametrize("n_images", [7, 300])
+def test_ranks_that_are_kept_for_the_next_similarity_change_nothing(n_images):
+    rng = np.random.default_rng(n_images)
+    phi = rng.integers(0, 3, size=(5 * n_images, n_images)).astype(np.float32)  # most are equal
+    phis = {"tied": phi, "plain": rng.random(phi.shape)}
+    evaluator = Evaluator(phis, asp_ties=ASP_TIES)
+    for _ in range(4):
+        similarity = rng.standard_normal(phi.T.shape).round(1)
+        found = evaluator(similarity)
+        for name, ties, side in itertools.product(phis, ASP_TIES, ("i2t", "t2i")):
+            expected = asp(similarity, phis[name], side, ties)
+            assert found.value("ASP", side, phi=name, formula=ties) == expected
+
+
+def test_a_similarity_that_was_broken_off_leaves_no_wrong_ranks():
+    rng = np.random.default_rng(4)
+    phi, first, second = (rng.standard_normal((30, 40)) for _ in range(3))
+    kept = {}
+    reader = AspReader({"phi": phi.T}, "i2t", ("index",), kept)
+    reader(QueryBlock(slice(0, 10), first[:10]))
+    kept["phi", "index", "i2t"][4:] = 0  # as if it had been broken off within this block
+    again = AspReader({"phi": phi.T}, "i2t", ("index",), kept)
+    read_rankings(second, "i2t", again)
+    assert percent(again.values["phi", "index"]) == asp(second, phi.T)
 
 
 def test_the_mean_phi_is_the_mean_cell_by_cell(tmp_path):

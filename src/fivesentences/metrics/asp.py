@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,12 @@ from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, check
 #: What ranks equal scores have in ``asp``.
 ASP_TIES = ("index", "average")
 
+KEPT_ELEMENTS = 2**28  # of a phi whose ranks are kept: half a gigabyte a direction
+
+#: ``[queries, items]`` twice the rank of each item by phi, 0 where it is not known yet; by name of phi, rule for ties
+#: and direction.
+KeptRanks = dict[tuple[str, str, Direction], NDArray[np.uint16]]
+
 
 class AspReader:
     """ASP of every query, filled block by block as ``read_rankings`` (or ``rank``) shows them.
@@ -27,32 +34,47 @@ class AspReader:
         phis: ``[captions, images]`` by name, checked.
         direction: Which side the queries are.
         ties: Rules for ties, of ``ASP_TIES``.
+        kept: Where ranks by phi are kept for the next similarity, filled here; None to compute them without keeping.
 
     Attributes:
         values: For each name and rule ``[queries]`` fractions.
     """
 
-    def __init__(self, phis: Mapping[str, NDArray], direction: Direction, ties: Sequence[str]):
-        self.phis, self.direction, self.ties = phis, direction, tuple(ties)
-        side = 1 if direction == "i2t" else 0
-        self.values = {
-            (name, rule): np.full(phi.shape[side], np.nan) for rule in self.ties for name, phi in phis.items()
-        }
+    def __init__(
+        self, phis: Mapping[str, NDArray], direction: Direction, ties: Sequence[str], kept: KeptRanks | None = None
+    ):
+        self.phis, self.direction, self.ties, self.kept = phis, direction, tuple(ties), {} if kept is None else kept
+        self.values: dict[tuple[str, str], NDArray[np.float64]] = {}
+        for rule, (name, phi) in itertools.product(self.ties, phis.items()):
+            n_queries, n_items = phi.shape[::-1] if direction == "i2t" else phi.shape
+            self.values[name, rule] = np.full(n_queries, np.nan)
+            if kept is not None and 2 * n_items < 2**16 and phi.size <= KEPT_ELEMENTS:
+                kept.setdefault((name, rule, direction), np.zeros((n_queries, n_items), dtype=np.uint16))
 
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
         by_index = _doubled_by_index(block.scores.shape[1])
         for name, phi in self.phis.items():
-            of_phi = block_of_queries(phi.T, self.direction, block.part)
-            for rows in parts(of_phi):
-                order, phi_order = block.order[rows], whole_order(of_phi[rows])
+            kept = {
+                rule: self.kept[name, rule, self.direction][block.part]
+                for rule in self.ties
+                if (name, rule, self.direction) in self.kept
+            }
+            known = bool(kept) and all(ranks[:, 0].all() for ranks in kept.values())  # 0 is no rank
+            of_phi = None if known else block_of_queries(phi.T, self.direction, block.part)
+            for rows in parts(block.scores):
+                order = block.order[rows]
+                phi_order = None if of_phi is None else whole_order(of_phi[rows])
                 for rule in self.ties:
+                    by_phi = kept[rule][rows] if kept else np.empty(order.shape, dtype=by_index.dtype)
+                    if of_phi is not None and phi_order is not None:
+                        in_order = _doubled_in_order(of_phi[rows], phi_order, rule, by_index)
+                        for row, ranks in enumerate(by_phi):  # numpy is fastest with one index for one axis
+                            ranks[phi_order[row]] = in_order[row]
                     by_model = _doubled_in_order(block.scores[rows], order, rule, by_index)
-                    by_phi = _doubled_in_order(of_phi[rows], phi_order, rule, by_index)
-                    of_item, other = np.empty_like(by_index), np.empty(order.shape, dtype=by_index.dtype)
-                    for row in range(len(order)):  # numpy is fastest with one index for one axis
-                        of_item[phi_order[row]] = by_phi[row]
-                        of_item.take(order[row], out=other[row], mode="clip")
+                    other = np.empty(order.shape, dtype=by_index.dtype)
+                    for row, ranks in enumerate(by_phi):
+                        ranks.take(order[row], out=other[row], mode="clip")
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
                     self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found

@@ -15,7 +15,7 @@ from fivesentences.arrays import Unheld
 from fivesentences.choices import each_once
 from fivesentences.config.metrics import METRICS, metric_of, parse_metric
 from fivesentences.errors import Argument, Cure, InputError
-from fivesentences.metrics.asp import ASP_TIES, AspReader, asp_by_chance
+from fivesentences.metrics.asp import ASP_TIES, AspReader, KeptRanks, asp_by_chance
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.chance import RandomRanking
 from fivesentences.metrics.judged import Judged, check_judged, judged_by_chance, judged_scores, places_of
@@ -192,6 +192,7 @@ class Evaluator:
         wanted = each_once(checked_direction(direction) for direction in directions)
         how = Inference.of(inference)
         whole, known = self._use(similarity)
+        known.similarities += 1
         numbers: list[_Number] = []
         placements: dict[Direction, Placement] = {}
         for sides, gallery in how.read(whole, wanted):
@@ -317,8 +318,9 @@ class Evaluator:
         if isinstance(matrix, Unheld | ItemLists):
             return _Readers()
         phis = {name: one.phi for name, one in known.relevance.items() if not isinstance(one, RelevanceInBlocks)}
+        kept = known.ranks_by_phi if known.similarities > 1 else None
         return _Readers(
-            AspReader(phis, side, self.asp_ties) if phis and self.asp_ties else None,
+            AspReader(phis, side, self.asp_ties, kept) if phis and self.asp_ties else None,
             PlausibleReader(known.distances, side) if known.distances is not None else None,
             CategoryReader(known.codes, side, self.category_cutoffs) if known.codes is not None else None,
         )
@@ -538,6 +540,8 @@ class _Known:
         relevance_of_ncs: The same, unless a phi has more rows.
         distances: Between the labels of images, for PMRP.
         codes: Categories of images and captions.
+        similarities: How many have been read.
+        ranks_by_phi: Of every item, for ASP; kept from the second similarity on, since one alone has no use for them.
     """
 
     shape: tuple[int, int]
@@ -548,6 +552,8 @@ class _Known:
     relevance_of_ncs: dict[str, Relevance] = field(default_factory=dict)
     distances: LabelDistances | None = None
     codes: tuple[Codes, Codes] | None = None
+    similarities: int = 0
+    ranks_by_phi: KeptRanks = field(default_factory=dict)
 
     def fits(self, given: NDArray | Gallery, with_its_phis: bool) -> bool:
         """Return True if a similarity is of the same gallery; one of another gallery must be given as a ``Gallery``."""
