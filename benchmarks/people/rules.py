@@ -3,11 +3,12 @@
     uv run snakemake tuned --configfile config/flickr8k_evidence.yaml
     python benchmarks/people/rules.py results data/flickr8k/Flickr8k_text.zip -o results/people/rules
 
-The first command trains the chosen setting of each rule of config/studies/evidence_tuned.yaml with ten seeds. Written:
-OUT_runs.csv (rule, seed, Rsum in percent, people's average precision with the own image kept and left out), and
-OUT.csv: each rule less another, paired by seed, with intervals of 95% over seeds and images (``metrics.crossed``), p by
-Holm over the rules of a table, and the difference that would be found in 80% of the cases. People: the crowd, where at
-least half say that the caption describes the image; a caption without such an image does not count.
+The first command trains the chosen setting of each rule of config/studies/evidence_tuned.yaml with ten seeds. Of more
+captions: the target tuned_more, then --study evidence_tuned_more with --fraction 0.25 or 1. Written: OUT_runs.csv
+(rule, seed, Rsum in percent, people's average precision with the own image kept and left out), and OUT.csv: each rule
+less another, paired by seed, with intervals of 95% over seeds and images (``metrics.crossed``), p by Holm over the
+rules of a table, and the difference that would be found in 80% of the cases. People: the crowd, where at least half say
+that the caption describes the image; a caption without such an image does not count.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ from fivesentences.metrics import Evaluator
 from fivesentences.metrics.comparison import holm
 from fivesentences.metrics.crossed import crossed_differences
 
-STUDY = Path(__file__).parents[2] / "config" / "studies" / "evidence_tuned.yaml"
+STUDIES = Path(__file__).parents[2] / "config" / "studies"
 AGAINST = ("hardest", "mask")  # rules that the others are compared with
 AP = {"AP kept": "kept", "AP left out": "removed"}
 
 
-def read_runs(results: Path, text_zip: Path) -> tuple[pd.DataFrame, dict[str, dict[tuple[str, int], NDArray]]]:
-    """Score the runs of the study: a row each, and by metric the values per image of each rule and seed."""
-    study = yaml.safe_load(STUDY.read_text(encoding="utf-8"))
+def read_runs(
+    results: Path, text_zip: Path, study: dict[str, Any], fraction: float
+) -> tuple[pd.DataFrame, dict[str, dict[tuple[str, int], NDArray]]]:
+    """Score the runs of a study at a share of the captions: a row each, and by metric the values per image of each."""
     rule_of = {LossSpec(**settings).folder: name for name, settings in study["losses"].items()}
     evaluator = Evaluator(ks=KS, ms=(), asp_ties=(), judged=people_judged(text_zip))
     values: dict[str, dict[tuple[str, int], NDArray]] = {name: {} for name in ("Rsum", *AP)}
@@ -43,7 +45,7 @@ def read_runs(results: Path, text_zip: Path) -> tuple[pd.DataFrame, dict[str, di
     for done in sorted((results / "training" / "flickr8k").rglob("finished.json")):
         run = yaml.safe_load((done.parent / "run.yaml").read_text(encoding="utf-8"))["run"]
         rule, seed = rule_of.get(LossSpec(**run["loss"]).folder), int(run["seed"])
-        if rule is None or seed not in study["setup"]["seeds"] or run["fraction"] != 0.1:
+        if rule is None or seed not in study["setup"]["seeds"] or run["fraction"] != fraction:
             continue
         queries = evaluator.with_queries(np.load(done.parent / "similarity_test.npy")).queries
         of_run = {"Rsum": sum(_of_images(one) for one in queries if one["metric"] in {f"R@{k}" for k in KS})}
@@ -89,9 +91,12 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("text_zip", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--study", default="evidence_tuned")
+    parser.add_argument("--fraction", type=float, default=0.1)
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    runs, values = read_runs(given.results, given.text_zip)
+    study = yaml.safe_load((STUDIES / f"{given.study}.yaml").read_text(encoding="utf-8"))
+    runs, values = read_runs(given.results, given.text_zip, study, given.fraction)
     runs.to_csv(given.out.with_name(f"{given.out.name}_runs.csv"), index=False, float_format="%.4f")
     contrasts(values).to_csv(given.out.with_suffix(".csv"), index=False, float_format="%.4g")
 
