@@ -593,7 +593,12 @@ def table(record: dict[str, Any]) -> str:
     here, texts = record["about"], dict.fromkeys(one["text"] for one in record["sizes"].values())
     versions = ", ".join(f"{name} {number}" for name, number in here["versions"].items())
     loads = [cell["load"] for cell in record["cells"].values()]
-    parts = {cell["share"] for cell in record["cells"].values() if "share" in cell}
+    parts = {place: cell for place, cell in record["cells"].items() if "share" in cell}
+    of_parts = [cell["load"] for cell in parts.values()]
+    shares = [
+        f"{CONTESTANTS[place.split('/')[2]].label} on {cell['share'] / 2:.1%} and {cell['share']:.0%}"
+        for place, cell in parts.items()
+    ]
     fixed = [
         f"{CONTESTANTS[place.split('/')[2]].label} {cell['fixed_cpu_s']:,.0f} s"
         for place, cell in record["cells"].items()
@@ -605,9 +610,10 @@ def table(record: dict[str, Any]) -> str:
         f"{min(loads):.1f} to {max(loads):.1f}; Python {here['python']}, {here['blas']}, {versions}. "
         f"Captions: {'; '.join(texts)}. Exponents are those of n, between the two largest sizes that were run whole."
         + (
-            f" † run on {max(parts) / 2:.1%} and {max(parts):.0%} of the queries, and extended along the line through "
-            f"both; memory is that of the larger share. What does not depend on the share, of one core: "
-            f"{', '.join(fixed)}."
+            f" † run on two shares of the queries ({', '.join(shares)}), load before each "
+            f"{min(of_parts):.1f} to {max(of_parts):.1f}, "
+            "and extended along the line through both; memory is that of the larger share. What does not depend on the "
+            f"share, of one core: {', '.join(fixed)}."
             if parts
             else ""
         ),
@@ -658,15 +664,15 @@ def draw(record: dict[str, Any], path: Path) -> None:
             found = {n: record["cells"].get(f"{n}/1/{name}", {}) for n in sizes}
             ran = {n: cell for n, cell in found.items() if cell and "not_run" not in cell}
             needed = {n: cell["needed_bytes"] for n, cell in found.items() if "needed_bytes" in cell}
-            whole = {n: cell for n, cell in ran.items() if "share" not in cell}
             how = looks[name] | {"markersize": 4}
             hollow = how | {"linestyle": "none", "markerfacecolor": "white"}
             cpu = [cell["cpu_s"] for cell in ran.values()]
             seconds.plot([cells(n) for n in ran], cpu, label=CONTESTANTS[name].label, **how)
-            extended = {n: cell["cpu_s"] for n, cell in ran.items() if n not in whole}
-            if extended:
-                seconds.plot([cells(n) for n in extended], [*extended.values()], **hollow)
-            memory.plot([cells(n) for n in whole], [cell["peak_bytes"] / GB for cell in whole.values()], **how)
+            memory.plot([cells(n) for n in ran], [cell["peak_bytes"] / GB for cell in ran.values()], **how)
+            for n, cell in ran.items():
+                if "share" in cell:
+                    seconds.plot(cells(n), cell["cpu_s"], **hollow)
+                    memory.plot(cells(n), cell["peak_bytes"] / GB, **hollow)
             hollow["markerfacecolor"] = "none"
             memory.plot([cells(n) for n in needed], [bytes_ / GB for bytes_ in needed.values()], **hollow)
         top = record["about"]["memory_gb"]
@@ -675,7 +681,8 @@ def draw(record: dict[str, Any], path: Path) -> None:
                         textcoords="offset points", fontsize=SMALL)  # fmt: skip
         by_parts_too = any("share" in cell for cell in record["cells"].values())
         of_seconds = "CPU seconds, one core" + ("; hollow: extended" if by_parts_too else "")
-        for panel, label in ((seconds, of_seconds), (memory, "peak memory, GB; hollow: needed")):
+        of_memory = f"peak memory, GB; hollow: {'of a share, or ' if by_parts_too else ''}needed"
+        for panel, label in ((seconds, of_seconds), (memory, of_memory)):
             panel.set(xscale="log", yscale="log", xlabel="images × captions")
             panel.set_title(label, fontsize=9)
         figure.subplots_adjust(left=0.07, right=0.99, top=0.92, bottom=0.38, wspace=0.16)

@@ -24,7 +24,7 @@ EXCEPTIONS = {
 OTHERWISE = {
     "evidence_tuning": "settings are the subject of the page: each is called by its number",
     "evidence_tuned": "rules are: each is called without its setting",
-    "evidence_tuned_more": "as in evidence_tuned",
+    "evidence_tuned_quarter": "as in evidence_tuned",
 }
 
 
