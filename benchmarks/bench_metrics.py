@@ -51,7 +51,9 @@ def make(folder: Path) -> None:
     for start in range(0, len(similarity), 250):
         part = slice(start, start + 250)
         similarity[part] = phi[:, part].T + rng.normal(scale=0.3, size=similarity[part].shape)
-    np.savez(folder / "cxc.npz", pairs=np.stack(cxc().i2t.nonzero()))
+    positives = cxc()
+    own = positives.i2t if positives.own is None else positives.own
+    np.savez(folder / "cxc.npz", pairs=np.stack(positives.i2t.nonzero()), own=np.stack(own.nonzero()))
     labels = rng.random((len(similarity), CLASSES)) < np.linspace(0.2, 0.005, CLASSES)
     np.save(folder / "labels.npy", labels)
     np.save(folder / "categories.npy", labels.argmax(axis=1))
@@ -102,8 +104,10 @@ def family(folder: Path) -> None:
 
     def first() -> tuple[Evaluator, np.ndarray, Evaluation]:
         similarity, phis = read(folder, 5000)
-        rows, columns = np.load(folder / "cxc.npz")["pairs"]
-        pairs = scipy.sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=similarity.shape)
+        pairs, own = (
+            scipy.sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=similarity.shape)
+            for rows, columns in map(np.load(folder / "cxc.npz").get, ("pairs", "own"))
+        )
         evaluator = Evaluator(
             phis,
             ms=MS,
@@ -112,7 +116,7 @@ def family(folder: Path) -> None:
             hubness=True,
             labels=np.load(folder / "labels.npy"),
             categories=np.load(folder / "categories.npy"),
-            positives={"CxC": Positives.symmetric(pairs)},
+            positives={"CxC": Positives(pairs, pairs, own=own)},
         )
         return evaluator, similarity, evaluator(similarity)
 
