@@ -61,9 +61,9 @@ class Evaluator:
     """The whole metric family for one or several phi and any number of similarity matrices.
 
     What depends on phi alone is computed at the first call and kept, so that later calls, such as one per epoch,
-    only rank; from the second on that includes ranks by phi for ASP, which take as much memory as phi. Values equal
-    those of the single functions, with their rule for ties: the lower index first. Blocks of queries are processed by
-    as many threads as there are processors, at most four.
+    only rank; from the second on that includes ranks by phi for ASP, which take as much memory as a float32 phi, for
+    each rule for ties. Values equal those of the single functions, with their rule for ties: the lower index first.
+    Blocks of queries are processed by as many threads as there are processors, at most four.
 
     Args:
         phis: ``[captions, images]``; several by name, as ``{"CIDEr": ..., "SPICE": ...}``; or None for metrics without
