@@ -4,7 +4,8 @@
     python benchmarks/people/rules.py results data/flickr8k/Flickr8k_text.zip -o results/people/rules
 
 The first command trains the chosen setting of each rule of config/studies/evidence_tuned.yaml with ten seeds. Of more
-captions: the target tuned_quarter, then --study evidence_tuned_quarter with --fraction 0.25. Written: OUT_runs.csv
+captions: the target tuned_quarter, then --study evidence_tuned_quarter with --fraction 0.25; tuned_all, then --study
+evidence_tuned_all with --fraction 1. Written: OUT_runs.csv
 (rule, seed, Rsum in percent, people's average precision with the own image kept and left out), and OUT.csv: each rule
 less another, paired by seed, with intervals of 95% over seeds and images (``metrics.crossed``), p by Holm over the
 rules of a table, and the difference that would be found in 80% of the cases. People: the crowd, where at least half say

@@ -25,6 +25,7 @@ OTHERWISE = {
     "evidence_tuning": "settings are the subject of the page: each is called by its number",
     "evidence_tuned": "rules are: each is called without its setting",
     "evidence_tuned_quarter": "as in evidence_tuned",
+    "evidence_tuned_all": "as in evidence_tuned",
 }
 
 
