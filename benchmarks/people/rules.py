@@ -5,11 +5,11 @@
 
 The first command trains the chosen setting of each rule of config/studies/evidence_tuned.yaml with ten seeds. Of more
 captions: the target tuned_quarter, then --study evidence_tuned_quarter with --fraction 0.25; tuned_all, then --study
-evidence_tuned_all with --fraction 1. Written: OUT_runs.csv
-(rule, seed, Rsum in percent, people's average precision with the own image kept and left out), and OUT.csv: each rule
-less another, paired by seed, with intervals of 95% over seeds and images (``metrics.crossed``), p by Holm over the
-rules of a table, and the difference that would be found in 80% of the cases. People: the crowd, where at least half say
-that the caption describes the image; a caption without such an image does not count.
+evidence_tuned_all with --fraction 1. Written: OUT_runs.csv (rule, seed, Rsum in percent, people's average precision
+with the own image kept and left out), and OUT.csv: each rule less another, paired by seed, with intervals of 95% over
+seeds and images (``metrics.crossed``), p by Holm over the rules of a table, and the difference that would be found in
+80% of the cases. People: the crowd, where at least half say that the caption describes the image; a caption without
+such an image does not count.
 """
 
 from __future__ import annotations
