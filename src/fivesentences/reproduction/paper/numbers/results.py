@@ -83,16 +83,20 @@ class Results:
         self._kept_epochs = dict(zip(known["run"].astype(str), known["kept_epoch"].astype(int), strict=True))
         self._dev_scores = dict(zip(scored["run"].astype(str), scored["dev_Rsum"].astype(float), strict=True))
         frame = frame[frame["split"] == "test"]
-        # Parquet may give empty texts back as nulls.
-        frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
+        # Parquet may give empty texts back as nulls. Arrow's texts are slow one by one.
+        texts = {name: frame[name].astype("object").fillna("") for name in TEXTS}
+        frame = frame.assign(run=frame["run"].astype("object"), m=frame["m"].fillna(0).astype(int), **texts)
         self._values: dict[tuple[str, str, Measure], float] = {}
-        self._galleries: dict[str, Any] = {}
-        line: Any  # a named tuple, which pandas-stubs does not know by its columns
-        for line in frame.assign(m=frame["m"].fillna(0).astype(int)).itertuples(index=False):
-            details = (line.formula, line.ground_truth, line.m, line.style, line.phi)
-            measure = Measure(line.metric, line.direction, *(details if metric_of(line.metric).needs_phi else ()))
-            self._values[line.run, line.inference, measure] = float(line.value)
-            self._galleries[line.run] = line
+        measures: dict[tuple[Any, ...], Measure] = {}
+        of_measure = ["metric", "direction", "formula", "ground_truth", "m", "style", "phi"]
+        columns = (frame[name].tolist() for name in ["run", "inference", "value", *of_measure])
+        for run, inference, value, *given in zip(*columns, strict=True):
+            metric, direction, *details = identity = tuple(given)
+            if identity not in measures:
+                measures[identity] = Measure(metric, direction, *(details if metric_of(metric).needs_phi else ()))
+            self._values[run, inference, measures[identity]] = float(value)
+        last = frame.drop_duplicates("run", keep="last")
+        self._galleries: dict[str, Any] = {str(line.run): line for line in last.itertuples(index=False)}
 
     def value(self, run: str, measure: Measure, inference: str = "naive") -> float:
         """Look up one number.
