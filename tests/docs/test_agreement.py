@@ -31,13 +31,17 @@ def test_scores_of_experts_are_those_that_clipscores_paper_publishes(root):
 def test_tau_is_scipys_of_every_judgement_and_its_pairs_score(root, mirror):
     text_zip = mirror / "flickr8k" / "Flickr8k_text.zip"
     tool = runpy.run_path(str(root / "docs/tools/agreement"))
-    found = tool["agreement"](text_zip, ("bleu1", "rouge_l"), "whitespace", 0).set_index(["judge", "metric"])
-    for judge, variant in (("flickr8k_expert_each", "c"), ("flickr8k_crowdflower", "b")):
+    # ROUGE-L of the crowd's 47,830 pairs takes a minute.
+    for judge, variant, metrics in (
+        ("flickr8k_expert_each", "c", ("bleu1", "rouge_l")),
+        ("flickr8k_crowdflower", "b", ("bleu1",)),
+    ):
+        found = tool["agreement"](text_zip, metrics, "whitespace", 0, [judge]).set_index("metric")
         corpus, judged = load_judgements(judge, text_zip, load_flickr8k(text_zip))
         pairs = judged.pairs if variant == "b" else judged.pairs[~judged.pairs["own"]]
-        assert len(pairs) == found.loc[(judge, "bleu1"), "judgements"] == {"b": 47_830, "c": 3 * 5_664}[variant]
-        for metric in ("bleu1", "rouge_l"):  # without frequencies of documents, phi of a pair is its score
+        assert len(pairs) == found.loc["bleu1", "judgements"] == {"b": 47_830, "c": 3 * 5_664}[variant]
+        for metric in metrics:  # without frequencies of documents, phi of a pair is its score
             scorer = prepare(metric, corpus.captions, corpus.image_of_caption)
             scores = scorer.pairs(pairs["caption"].to_numpy(), pairs["image"].to_numpy(), without_own=True)
             tau = kendalltau(np.round(scores, 12), pairs["human"], variant=variant).statistic
-            assert found.loc[(judge, metric), "value"] == pytest.approx(tau, abs=1e-4)
+            assert found.loc[metric, "value"] == pytest.approx(tau, abs=1e-4)

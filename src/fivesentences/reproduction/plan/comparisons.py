@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fivesentences.reproduction.categories.plan import Subspaces
@@ -52,6 +52,9 @@ class Comparisons:
     features: Features
     phi: Phi
     subspaces: Subspaces
+    _paired: dict[tuple[str, str], list[dict[str, Any]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def exhibits_made_from(self, source: str) -> list[str]:
         """Return tables and figures that are made from a source; see ``Exhibit.reads``."""
@@ -102,14 +105,16 @@ class Comparisons:
 
     def paired_runs(self, scale: str, exhibit: str) -> list[dict[str, Any]]:
         """Return both sides of each contrast of a table or figure that the scale makes, paired by seed."""
-        specs, study = self.shown.exhibits[exhibit].contrast_specs(), self.shown.study_of(exhibit)
-        phi = self.phi_of(exhibit)
-        by = {} if phi == self.shown.scale.evaluation_phi else {"phi": phi}
-        return [
-            {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds, **one.read, **by}
-            for one in expand.contrasts_of(specs, study, self.shown.at(scale, exhibit))
-            if one.is_made
-        ]
+        if (scale, exhibit) not in self._paired:  # each exhibit's are compared with those of all others
+            specs, study = self.shown.exhibits[exhibit].contrast_specs(), self.shown.study_of(exhibit)
+            phi = self.phi_of(exhibit)
+            by = {} if phi == self.shown.scale.evaluation_phi else {"phi": phi}
+            self._paired[scale, exhibit] = [
+                {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds, **one.read, **by}
+                for one in expand.contrasts_of(specs, study, self.shown.at(scale, exhibit))
+                if one.is_made
+            ]
+        return self._paired[scale, exhibit]
 
     def first_with_pairs(self, scale: str, exhibit: str) -> str:
         """Return the first exhibit that has all of its pairs: a forest and its table are drawn from one file."""
