@@ -4,6 +4,8 @@
     python benchmarks/masked_pairs.py Flickr8k_text.zip minilm=minilm.npy cider=cider.npy -o results/judged/masked_pairs
     python benchmarks/masked_pairs.py coco_test5k.zip --cxc sits_test.csv minilm=... -o results/judged/coco_pairs
 
+``meteor`` names no file: it has no matrix, so only its ROC AUC is measured, of sets with few judged pairs, in minutes.
+
 Only pairs of a caption with another image count. Masking a share of all such pairs of the test split is a threshold of
 phi; precision and recall are those of the judged pairs above it. Who judged which pairs:
 
@@ -41,10 +43,12 @@ from fivesentences.corpus.judgements import load_cxc, load_flickr8k_crowdflower,
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.evaluation.positives import CXC_THRESHOLD, packaged_positives
 from fivesentences.reproduction.paper.figures.style import STYLE
+from fivesentences.semantics.java.meteor import MeteorScorer
 
 SHARES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
 COMPARED = (0.01, 0.05)  # shares at which phi are compared with each other
 DRAWS, SEED = 1000, 0
+FEW = 100_000  # pairs of a set that METEOR scores: two minutes
 COLUMNS = ["phi", "judges", "share", "quantity", "percent", "low", "high", "pairs", "positive"]
 # Sets that are drawn, a row of panels each, by the name of the corpus; then the title of the figure.
 SHOWN = {
@@ -62,6 +66,7 @@ NAMES = {
     "cider": "CIDEr",
     "spice": "SPICE",
     "bleu4": "BLEU-4",
+    "meteor": "METEOR",
 }
 COLOURS = {
     "minilm": "#0072b2",
@@ -147,7 +152,7 @@ def measured(
     Args:
         scores: ``[pairs]`` phi.
         pairs: The pairs.
-        bounds: Thresholds, one per share.
+        bounds: Thresholds, one per share; empty: AUC alone.
         times: ``[draws, images]`` how often each image is drawn.
 
     Returns:
@@ -161,7 +166,7 @@ def measured(
 
     found = {("auc", 1.0): 100 * auc(scores, positive, place, weight)}
     positives = weighed(positive)
-    for share, bound in zip(SHARES, bounds, strict=True):
+    for share, bound in zip(SHARES[: len(bounds)], bounds, strict=True):
         above = scores > bound
         masked, right = weighed(above), weighed(above & positive)
         found["precision", share] = 100 * np.divide(right, masked, out=np.full(len(right), np.nan), where=masked > 0)
@@ -217,19 +222,29 @@ def bounds_of(phi: NDArray[np.floating], image_of_caption: NDArray[np.integer]) 
 def rows_of(
     name: str, phi: NDArray[np.floating], sets: dict[str, Judged], image_of_caption: NDArray[np.integer]
 ) -> tuple[list[dict[str, object]], dict[tuple[str, str, float], NDArray[np.float64]]]:
-    """Return the rows of one phi, ``[captions, images]``, and of each number its value and those of all draws."""
+    """Return the rows of one phi, and of each number its value and those of all draws.
+
+    Args:
+        name: Name of phi.
+        phi: ``[captions, images]``; NaN for pairs that have no score. If there are any, no threshold masks a share of
+            the pairs, so AUC alone is returned, of the sets whose pairs all have one.
+        sets: Judged pairs.
+        image_of_caption: ``[captions]`` index of each caption's image.
+    """
     rng, images = np.random.default_rng(SEED), phi.shape[1]
     times = np.stack([np.bincount(rng.integers(images, size=images), minlength=images) for _ in range(DRAWS)])
     counted = np.concatenate([np.ones((1, images)), times])  # as they are, and then resampled
-    bounds, above = bounds_of(phi, image_of_caption)
-    n_others = int(phi.size - len(phi))
-    rows: list[dict[str, object]] = [
-        {"phi": name, "judges": "all", "share": share, "quantity": "masked", "percent": percent, "pairs": n_others}
-        for share, percent in zip(SHARES, above, strict=True)
-    ]
+    rows: list[dict[str, object]] = []
+    bounds: NDArray[np.floating] = np.empty(0)
+    if not np.isnan(phi).any():
+        bounds, above = bounds_of(phi, image_of_caption)
+        about = {"phi": name, "judges": "all", "quantity": "masked", "pairs": int(phi.size - len(phi))}
+        rows += [about | {"share": share, "percent": percent} for share, percent in zip(SHARES, above, strict=True)]
     drawn = {}
     for judges, pairs in sets.items():
         scores = phi[pairs.caption, pairs.image].astype(np.float64)
+        if np.isnan(scores).any():
+            continue
         for (quantity, share), values in measured(scores, pairs, bounds, counted).items():
             low, high = np.nanpercentile(values[1:], [2.5, 97.5])
             about = {"phi": name, "judges": judges, "share": share, "quantity": quantity}
@@ -239,12 +254,22 @@ def rows_of(
     return rows, drawn
 
 
+def meteor_of(sets: dict[str, Judged], corpus: Corpus) -> NDArray[np.float32]:
+    """Return ``[captions, images]`` METEOR of the pairs of sets with few; NaN elsewhere."""
+    scorer = MeteorScorer(corpus.captions, corpus.image_of_caption)
+    phi = np.full(scorer.shape, np.nan, dtype=np.float32)
+    for pairs in sets.values():
+        if len(pairs.image) <= FEW:
+            phi[pairs.caption, pairs.image] = scorer.pairs(pairs.caption, pairs.image)
+    return phi
+
+
 def differences(drawn: dict[str, dict[tuple[str, str, float], NDArray[np.float64]]]) -> pd.DataFrame:
     """Compare all phi with each other, paired by what was drawn."""
     rows = []
     for a, b in combinations(drawn, 2):
         for (judges, quantity, share), values in drawn[a].items():
-            if quantity == "auc" or share in COMPARED:
+            if (quantity == "auc" or share in COMPARED) and (judges, quantity, share) in drawn[b]:
                 less = values - drawn[b][judges, quantity, share]
                 low, high = np.nanpercentile(less[1:], [2.5, 97.5])
                 about = {"phi": a, "less": b, "judges": judges, "share": share, "quantity": quantity}
@@ -270,7 +295,9 @@ def draw(table: pd.DataFrame, corpus: str, path: Path) -> None:
                 axes.minorticks_off()
         for axes in panels[1]:
             axes.set_xlabel("share of all pairs that is masked")
-        panels[0, 0].legend(loc="lower right", fontsize=8)
+        figure.legend(
+            *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, columnspacing=4, fontsize=8
+        )
         figure.suptitle(TITLES[corpus])
         figure.savefig(path, metadata={"Date": None})
 
@@ -292,7 +319,7 @@ def main() -> None:
     """Write the tables and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captions", type=Path, help="Flickr8k_text.zip; with --cxc captions of MS-COCO's test split")
-    parser.add_argument("phis", nargs="+", metavar="NAME=FILE", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("phis", nargs="+", metavar="NAME=FILE", help=f"of {', '.join(NAMES)}; meteor has no file")
     parser.add_argument("--cxc", type=Path, metavar="SITS_TEST", help="judge by CxC and ECCV Caption on MS-COCO")
     parser.add_argument("-o", "--out", type=Path, required=True)
     given = parser.parse_args()
@@ -300,7 +327,10 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     drawn = {}
     for name, _, file in (entry.partition("=") for entry in given.phis):
-        phi, shape = np.load(file), (corpus.n_captions, corpus.n_images)
+        phi, shape = (
+            meteor_of(sets, corpus) if name == "meteor" else np.load(file),
+            (corpus.n_captions, corpus.n_images),
+        )
         if phi.shape != shape:
             raise SystemExit(f"{file} is {phi.shape}; phi of the test split is {shape}")
         of_phi, drawn[name] = rows_of(name, phi, sets, corpus.image_of_caption)

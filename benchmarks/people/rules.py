@@ -29,6 +29,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.metrics import Evaluator
 from fivesentences.metrics.comparison import holm
 from fivesentences.metrics.crossed import crossed_differences
+from fivesentences.reproduction.study.study import Study, read_study
 
 STUDIES = Path(__file__).parents[2] / "config" / "studies"
 AGAINST = ("hardest", "mask")  # rules that the others are compared with
@@ -36,17 +37,17 @@ AP = {"AP kept": "kept", "AP left out": "removed"}
 
 
 def read_runs(
-    results: Path, text_zip: Path, study: dict[str, Any], fraction: float
+    results: Path, text_zip: Path, study: Study, fraction: float
 ) -> tuple[pd.DataFrame, dict[str, dict[tuple[str, int], NDArray]]]:
     """Score the runs of a study at a share of the captions: a row each, and by metric the values per image of each."""
-    rule_of = {LossSpec(**settings).folder: name for name, settings in study["losses"].items()}
+    rule_of = {loss.folder: name for name, loss in study.losses.items()}
     evaluator = Evaluator(ks=KS, ms=(), asp_ties=(), judged=people_judged(text_zip))
     values: dict[str, dict[tuple[str, int], NDArray]] = {name: {} for name in ("Rsum", *AP)}
     rows = []
     for done in sorted((results / "training" / "flickr8k").rglob("finished.json")):
         run = yaml.safe_load((done.parent / "run.yaml").read_text(encoding="utf-8"))["run"]
         rule, seed = rule_of.get(LossSpec(**run["loss"]).folder), int(run["seed"])
-        if rule is None or seed not in study["setup"]["seeds"] or run["fraction"] != fraction:
+        if rule is None or seed not in study.setup.seeds or run["fraction"] != fraction:
             continue
         queries = evaluator.with_queries(np.load(done.parent / "similarity_test.npy")).queries
         of_run = {"Rsum": sum(_of_images(one) for one in queries if one["metric"] in {f"R@{k}" for k in KS})}
@@ -96,7 +97,7 @@ def main() -> None:
     parser.add_argument("--fraction", type=float, default=0.1)
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    study = yaml.safe_load((STUDIES / f"{given.study}.yaml").read_text(encoding="utf-8"))
+    study = read_study(STUDIES / f"{given.study}.yaml")
     runs, values = read_runs(given.results, given.text_zip, study, given.fraction)
     runs.to_csv(given.out.with_name(f"{given.out.name}_runs.csv"), index=False, float_format="%.4f")
     contrasts(values).to_csv(given.out.with_suffix(".csv"), index=False, float_format="%.4g")

@@ -105,6 +105,22 @@ def test_differences_are_paired_by_the_images_that_were_drawn():
     assert auc["points"] == pytest.approx(2 * values[0] - 100)
 
 
+def test_a_phi_of_chosen_pairs_has_an_auc_of_the_sets_that_it_scores_and_nothing_else():
+    phi, own, pairs = _made_up()
+    phi += np.random.default_rng(2).random(phi.shape, dtype=np.float32)  # every share masks something
+    scored = np.full(phi.shape, np.nan, dtype=np.float32)
+    scored[pairs.caption[::2], pairs.image[::2]] = phi[pairs.caption[::2], pairs.image[::2]]
+    sets = {"half": masked_pairs.Judged(*(held[::2] for held in vars(pairs).values())), "whole": pairs}
+    rows, drawn = masked_pairs.rows_of("some", scored, sets, own)
+    whole_rows, whole = masked_pairs.rows_of("all", phi, sets, own)
+    assert [(row["judges"], row["quantity"]) for row in rows] == [("half", "auc")]
+    np.testing.assert_array_equal(drawn["half", "auc", 1.0], whole["half", "auc", 1.0])
+    assert rows[0] in [row | {"phi": "some"} for row in whole_rows]
+    for two in ({"some": drawn, "all": whole}, {"all": whole, "some": drawn}):
+        table = masked_pairs.differences(two)
+        assert table[["judges", "quantity"]].to_numpy().tolist() == [["half", "auc"]] and table["points"][0] == 0
+
+
 @pytest.mark.slow
 @pytest.mark.data
 def test_cxc_and_eccv_caption_index_the_split_of_the_captions(mirror):
