@@ -327,12 +327,11 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     drawn = {}
     for name, _, file in (entry.partition("=") for entry in given.phis):
-        phi, shape = (
-            meteor_of(sets, corpus) if name == "meteor" else np.load(file),
-            (corpus.n_captions, corpus.n_images),
-        )
-        if phi.shape != shape:
+        phi = meteor_of(sets, corpus) if name == "meteor" else np.load(file)
+        if phi.shape != (shape := (corpus.n_captions, corpus.n_images)):
             raise SystemExit(f"{file} is {phi.shape}; phi of the test split is {shape}")
+        if name != "meteor" and np.isnan(phi).any():
+            raise SystemExit(f"{file} has NaN; every pair needs a score")
         of_phi, drawn[name] = rows_of(name, phi, sets, corpus.image_of_caption)
         rows += of_phi
     write(rows, drawn, corpus.name, given.out)
