@@ -58,7 +58,7 @@ PASCAL = "vision.cs.uiuc.edu/pascal-sentences/"
 NUS = "lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 # Some of each kind of host and packaging, by what their address ends in.
 CUT = ("train2014.zip", "flickr30k-images.zip", "scan-features", "NUS_WID_Low_Level_Features.rar",
-       "vgg19.tv_in1k/resolve/main/model.safetensors")  # fmt: skip
+       "resnet152.tv_in1k/resolve/main/model.safetensors")  # fmt: skip
 GONE = ("caption_datasets.zip", "wikipedia_dataset.zip", "Groundtruth.zip")  # from the first address, with a second
 MOVED = ("scan-features",)  # Kaggle sends on to another host
 STORAGE = "/storage"
