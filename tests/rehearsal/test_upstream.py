@@ -22,12 +22,12 @@ from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.wikipedia import load_wikipedia_articles
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.reproduction.categories.corpus.nus_wide import load_nus_wide
 from fivesentences.reproduction.categories.corpus.wikipedia import load_wikipedia
-from fivesentences.reproduction.config.scales import Scale
-from fivesentences.reproduction.plan.plan import plan_of
+from fivesentences.reproduction.plan.plan import plan_of, scale_of
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
 from fivesentences.training.vocabulary import Vocabulary
@@ -177,11 +177,20 @@ def test_weights_have_the_keys_of_the_network_and_keep_numbers_alive(tmp_path: P
 def test_the_rehearsal_makes_every_table_and_figure_with_every_model_and_option_of_the_papers_scale() -> None:
     config = project_folder()
     files = (config / "paper.yaml", Path(__file__).with_name("rehearsal.yaml"))
-    paper, small = (plan_of(read(Scale, file), config) for file in files)
+    whole, rehearsed = (read_yaml(file) for file in files)
+    # Our own studies, which fix epochs of their rows, are rehearsed nowhere, and MobileNet stands in for VGG19.
+    assert set(whole["studies"]) - set(rehearsed["studies"]) == {"evidence_length", "evidence_fractions"}
+    chosen = {"studies": rehearsed["studies"]}
+    papers = scale_of(whole | chosen, files[0], stated=chosen)
+    paper, small = (plan_of(one, config) for one in (papers, scale_of(rehearsed, files[1])))
+    of_papers = {"mobilenetv2_100": "vgg19"}
     assert list(small.exhibits) == list(paper.exhibits)
     for of in (
         # One dataset's regions are our own there.
-        lambda run: (run.dataset, run.model.folder, run.features.extractor, run.features.layout == "global"),
+        lambda run: (
+            *(run.dataset, run.model.folder, run.features.layout == "global"),
+            of_papers.get(run.features.extractor, run.features.extractor),
+        ),
         lambda run: (run.dataset, run.fraction, run.captions_per_image is None),
         lambda run: (run.training.drop_every, run.training.learning_rate, run.training.selection),
         lambda run: (str(run.loss.triplet), *(type(term).__name__ for term in run.loss.terms)),
