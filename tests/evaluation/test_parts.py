@@ -74,7 +74,7 @@ def test_one_three_and_seven_parts_are_the_whole(tmp_path, seed, in_order, ties,
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(8, 40), st.booleans(), st.booleans(), st.integers(1, 8))
 def test_any_parts_are_the_whole(tmp_path_factory, seed, n_images, in_order, ties, n_parts):
     check(tmp_path_factory.mktemp("parts"), seed, n_images, in_order, ties, n_parts)
