@@ -24,7 +24,7 @@ LARGEST_JSON = 2 << 30  # bytes; COCO's instances of 118,000 photographs are a q
 LARGEST_YAML = 5 << 20  # bytes; configuration is a thousandth of it
 MOST_VALUES = 1_000_000  # of a YAML file in which every alias is replaced by what it stands for
 NEWLINE = b"\n"
-_SMALL = 1 << 18  # bytes of JSON whose values are all checked; of larger files, those that look suspicious
+_SMALL = 16 << 20  # bytes of JSON whose values are all checked; of larger files, those that look suspicious
 # How common binary files begin that are given where text is read.
 BINARY = {b"\x93NUMPY": "a NumPy array", b"PK\x03\x04": "a .zip or .npz archive", b"\x1f\x8b": "a gzip archive"}
 SEAL = "fivesentences.sha256"  # in an object that `storage.write_json` wrote: SHA-256 of the rest of it
