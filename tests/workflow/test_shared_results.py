@@ -99,17 +99,48 @@ def clone(shared: Shared, folder: Path) -> Path:
     return folder
 
 
-def test_the_first_commands_of_the_page_work_from_a_clone(tmp_path):
+@pytest.fixture
+def kept(tmp_path):
+    """The configuration and the results of a clone, and no others that this machine may have."""
+    shutil.copytree(PROJECT / "config", tmp_path / "config")
+    of_runs = shutil.ignore_patterns("corpus", "features", "semantics", "training", "jobs", "demo")
+    return shutil.copytree(PROJECT / "results", tmp_path / "results", ignore=of_runs)
+
+
+def test_the_first_commands_of_the_page_work_from_a_clone(kept, tmp_path):
     page = (PROJECT / "docs/data_versions.md").read_text("utf-8")
     commands = re.findall(r"^    uv run (fivesentences report \S+(?: --check)?)$", page, flags=re.MULTILINE)
     assert len(commands) == 2
-    shutil.copytree(PROJECT / "config", tmp_path / "config")
-    of_runs = shutil.ignore_patterns("corpus", "features", "semantics", "training", "jobs", "demo")
-    kept = shutil.copytree(PROJECT / "results", tmp_path / "results", ignore=of_runs)
     before = {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()}
     for command in commands:
         said(tmp_path, *command.split())
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_table_or_figure_of_every_study_of_the_evidence_is_drawn_as_it_is_kept(kept, tmp_path):
+    """All of them take two minutes; ``report`` without --only draws them."""
+    pages = kept / "paper" / "flickr8k_evidence"
+    of_study = {path.parent.name: path.with_suffix("") for path in sorted(pages.glob("evidence_*/*.csv"), reverse=True)}
+    only = ",".join(f"{study}/{path.name}" for study, path in of_study.items())
+    said(
+        tmp_path,
+        "fivesentences",
+        "report",
+        "config/flickr8k_evidence.yaml",
+        "--only",
+        only,
+        "--format",
+        "csv,svg",
+        "--out",
+        "out",
+    )
+    drawn = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    for path in drawn:
+        (kept_as,) = {
+            one for one in of_study.values() if one.name == path.stem and path.parent.name in ("out", one.parent.name)
+        }
+        assert path.read_bytes() == kept_as.with_suffix(path.suffix).read_bytes(), path
+    assert len(drawn) >= len(of_study) > 20
 
 
 def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_change(shared, tmp_path):
