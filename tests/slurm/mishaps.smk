@@ -26,7 +26,7 @@ rule score_captions:
         # What Snakemake itself needs in a job is some 300 MB.
         mem_mb=lambda wildcards, attempt: 700 * attempt,
         attempt=lambda wildcards, attempt: attempt,
-        runtime=30,
+        runtime=600,
     message:
         "A job that is {wildcards.what}"
     script:
