@@ -47,6 +47,35 @@ def mishaps(cluster, tmp_path_factory) -> Iterator[dict[str, Snakemake]]:
         one.kill()
 
 
+# First, as the executor looks at a job that goes on 10 seconds later each time, until 3 minutes pass between two looks;
+# the small scale computes meanwhile.
+def test_a_job_cancelled_from_outside_is_noticed(mishaps, here) -> None:
+    working = mishaps["cancelled"]
+    job = begun(working)
+    subprocess.run(["scancel", job], check=True)
+    ended = working.end()
+    assert ended.code == 1 and "CANCELLED" in ended.text, ended.text[-4000:]
+    assert states(job) == {job: "CANCELLED"}
+
+
+def test_ctrl_c_cancels_the_jobs(mishaps) -> None:
+    working = mishaps["interrupted"]
+    job = begun(working)
+    working.interrupt()
+    assert working.end().code != 0
+    until = time.monotonic() + 300
+    while states(job)[job] in {"RUNNING", "COMPLETING"} and time.monotonic() < until:
+        time.sleep(0.5)
+    assert states(job) == {job: "CANCELLED"}
+
+
+def begun(working: Snakemake) -> str:
+    """The number of the only job, once it does its work."""
+    working.wait_for(lambda: (working.folder / "logs" / "endless.log").is_file())
+    (job,) = set(working.submitted())
+    return job
+
+
 def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, mishaps, snakemake, tmp_path) -> None:
     there = snakemake(tmp_path, *workflow(SMALL))
     for one in (there, here):
@@ -78,33 +107,6 @@ def test_a_failing_job_removes_its_own_output_alone_its_log_is_shown_and_memory_
     assert (working.folder / "logs" / "failing.log").read_text().count(
         "attempt"
     ) == 1  # Snakemake does not retry in a job
-
-
-def test_a_job_cancelled_from_outside_is_noticed(mishaps) -> None:
-    working = mishaps["cancelled"]
-    job = begun(working)
-    subprocess.run(["scancel", job], check=True)
-    ended = working.end()
-    assert ended.code == 1 and "CANCELLED" in ended.text, ended.text[-4000:]
-    assert states(job) == {job: "CANCELLED"}
-
-
-def test_ctrl_c_cancels_the_jobs(mishaps) -> None:
-    working = mishaps["interrupted"]
-    job = begun(working)
-    working.interrupt()
-    assert working.end().code != 0
-    until = time.monotonic() + 300
-    while states(job)[job] in {"RUNNING", "COMPLETING"} and time.monotonic() < until:
-        time.sleep(0.5)
-    assert states(job) == {job: "CANCELLED"}
-
-
-def begun(working: Snakemake) -> str:
-    """The number of the only job, once it does its work."""
-    working.wait_for(lambda: (working.folder / "logs" / "endless.log").is_file())
-    (job,) = set(working.submitted())
-    return job
 
 
 def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake, tmp_path) -> None:
