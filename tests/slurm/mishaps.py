@@ -18,7 +18,7 @@ with Path(snakemake.log[0]).open("a", encoding="utf-8") as log:
             held = bytearray(700 * 2**20)
             held[::4096] = b"x" * len(held[::4096])
             time.sleep(6)
-        case "endless":  # its turn to be stopped may come late: tests before it take minutes on a slow machine
+        case "endless":  # until it is stopped, however late that is
             while True:
                 time.sleep(60)
 Path(snakemake.output[0]).write_text(f"{what} at attempt {attempt}\n", encoding="utf-8")

@@ -122,18 +122,8 @@ def test_a_table_or_figure_of_every_study_of_the_evidence_is_drawn_as_it_is_kept
     pages = kept / "paper" / "flickr8k_evidence"
     of_study = {path.parent.name: path.with_suffix("") for path in sorted(pages.glob("evidence_*/*.csv"), reverse=True)}
     only = ",".join(f"{study}/{path.name}" for study, path in of_study.items())
-    said(
-        tmp_path,
-        "fivesentences",
-        "report",
-        "config/flickr8k_evidence.yaml",
-        "--only",
-        only,
-        "--format",
-        "csv,svg",
-        "--out",
-        "out",
-    )
+    command = f"fivesentences report config/flickr8k_evidence.yaml --only {only} --format csv,svg --out out"
+    said(tmp_path, *command.split())
     drawn = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     for path in drawn:
         (kept_as,) = {
